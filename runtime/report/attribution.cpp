@@ -1,0 +1,158 @@
+#include "runtime/report/attribution.hpp"
+
+#include <algorithm>
+
+#include "hw/common/error.hpp"
+#include "isa/isa.hpp"
+
+namespace tessera::runtime {
+namespace {
+
+constexpr const char* kQueueNames[] = {"load", "store", "conv0", "conv1", "conv2",
+                                       "conv3", "gemm", "edp", "reorder", "dsp"};
+
+const isa::QueueStream* stream_of(const isa::Program& program, const hw::InstructionRecord& record) {
+  const isa::Section& section = program.sections[record.section % program.sections.size()];
+  for (const isa::QueueStream& stream : section.streams) {
+    if (stream.core == record.core && stream.queue == record.queue) return &stream;
+  }
+  return nullptr;
+}
+
+/// MACs (or elements) that the instruction's operator needs; padding lanes never count.
+std::int64_t useful_work(const isa::Instruction& instruction) {
+  if (const auto* conv = std::get_if<isa::Conv>(&instruction.body)) {
+    return std::int64_t{conv->out_h} * conv->out_w * conv->cout * (conv->cin / conv->groups) * conv->kh * conv->kw;
+  }
+  if (const auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) {
+    return std::int64_t{gemm->m} * gemm->n * gemm->k * gemm->batch;
+  }
+  if (const auto* edp = std::get_if<isa::Edp>(&instruction.body)) {
+    return std::int64_t{edp->h} * edp->w * edp->c;
+  }
+  return 0;
+}
+
+void count_useful_work(const ReportInput& in, Attribution& out) {
+  for (const isa::Section& section : in.program.sections) {
+    for (const isa::QueueStream& stream : section.streams) {
+      std::int64_t sum = 0;
+      for (std::size_t at = 0; at < stream.words.size();) {
+        const isa::DecodeResult decoded = isa::decode(stream.words.data() + at, stream.words.size() - at);
+        if (decoded.fault != isa::FaultCause::none) break;  // a faulty program: the run has said so
+        sum += useful_work(decoded.instruction);
+        at += decoded.words;
+      }
+      out.useful_work[unit_name(in.chip, stream.core, stream.queue)] += sum * in.frames;
+    }
+  }
+}
+
+void count_traffic(const ReportInput& in, Attribution& out) {
+  const auto slot = [&](isa::Traffic kind) -> Bytes& { return out.by_kind[static_cast<std::size_t>(kind)]; };
+  slot(isa::Traffic::instructions) = in.result.fetch_bytes;
+  slot(isa::Traffic::host) = in.result.host_read_bytes + in.result.host_write_bytes;
+  for (const hw::InstructionRecord& record : in.result.instructions) {
+    const Bytes moved = record.dram_read + record.dram_write;
+    if (moved == 0) continue;
+    const isa::InstructionInfo* info = info_of(in.program, record);
+    const isa::Traffic kind = info ? info->kind : isa::Traffic::spill;
+    const Bytes useful = info ? info->useful_bytes : moved;
+    TESSERA_CHECK(useful <= moved, "instruction ", record.index, " of queue ", int{record.queue}, " in section ",
+                  record.section, " claims ", useful, " useful bytes and moved ", moved);
+    slot(kind) += useful;
+    slot(isa::Traffic::padding) += moved - useful;
+    out.useful_work[unit_name(in.chip, record.core, record.queue)] += moved;
+  }
+}
+
+void sum_layers(const ReportInput& in, Attribution& out) {
+  out.layers.resize(in.program.layers.size());
+  std::vector<bool> seen(out.layers.size(), false);
+  std::map<std::pair<int, int>, Cycles> previous_finish;
+  for (const hw::InstructionRecord& record : in.result.instructions) {
+    if (record.layer >= out.layers.size()) continue;  // assembled programs name no layers
+    LayerTotals& layer = out.layers[record.layer];
+    if (!seen[record.layer]) {
+      layer.section = record.section;
+      layer.start = record.start;
+    }
+    seen[record.layer] = true;
+    layer.start = std::min(layer.start, record.start);
+    layer.end = std::max(layer.end, record.finish);
+    layer.dram_read += record.dram_read;
+    layer.dram_write += record.dram_write;
+    // Service: from the predecessor's finish for units that keep several instructions in flight.
+    Cycles& previous = previous_finish[{record.core, record.queue}];
+    Cycles service = record.finish - std::max(record.start, previous);
+    previous = record.finish;
+    for (std::size_t i = 0; i < kStallCauses; ++i) {
+      layer.stall[i] += record.stall[i];
+      if (i >= static_cast<std::size_t>(StallCause::sram_bank_conflict)) service -= record.stall[i];
+    }
+    layer.busy[unit_name(in.chip, record.core, record.queue)] += std::max<Cycles>(service, 0);
+  }
+}
+
+/// A group owns the time from the end of the groups before it to its own last finish; "start" and "end" close the run.
+void span_groups(const ReportInput& in, Attribution& out) {
+  const auto& layers = in.program.layers;
+  std::vector<GroupSpan> spans(in.program.groups.size());
+  for (std::size_t g = 0; g < spans.size(); ++g) spans[g].name = in.program.groups[g].name;
+  Cycles first = in.result.cycles;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    TESSERA_CHECK(layers[i].group < spans.size(), "layer '", layers[i].name, "' names group ", layers[i].group);
+    GroupSpan& span = spans[layers[i].group];
+    span.layers.push_back(layers[i].name);
+    span.end = std::max(span.end, out.layers[i].end);
+    span.dram_read += out.layers[i].dram_read;
+    span.dram_write += out.layers[i].dram_write;
+    if (out.layers[i].end > 0) first = std::min(first, out.layers[i].start);
+  }
+  GroupSpan start{"start", {}, 0, std::min(first, in.result.cycles), in.result.fetch_bytes, 0};
+  Cycles at = start.end;
+  out.groups.push_back(start);
+  for (GroupSpan& span : spans) {
+    span.start = at;
+    span.end = std::max(at, std::min(span.end, in.result.cycles));
+    at = span.end;
+    out.groups.push_back(span);
+  }
+  out.groups.push_back({"end", {}, at, in.result.cycles, in.result.host_read_bytes, in.result.host_write_bytes});
+}
+
+}  // namespace
+
+std::string unit_name(const isa::ChipConfig& chip, int core, int queue) {
+  const std::string name = kQueueNames[queue];
+  return chip.cores > 1 ? "core" + std::to_string(core) + "." + name : name;
+}
+
+double unit_lanes(const std::string& unit, const isa::ChipConfig& chip) {
+  const auto is = [&](const char* name) { return unit.find(name) != std::string::npos; };
+  if (is("conv")) return static_cast<double>(chip.conv.cin_lanes * chip.conv.cout_lanes * chip.conv.pixel_lanes);
+  if (is("gemm")) return static_cast<double>(chip.gemm.rows * chip.gemm.cols);
+  if (is("edp")) return static_cast<double>(chip.edp.lanes);
+  if (is("load") || is("store")) return static_cast<double>(chip.axi.data_bytes);
+  return 0;
+}
+
+const isa::InstructionInfo* info_of(const isa::Program& program, const hw::InstructionRecord& record) {
+  const isa::QueueStream* stream = stream_of(program, record);
+  return stream && record.index < stream->info.size() ? &stream->info[record.index] : nullptr;
+}
+
+Attribution attribute(const ReportInput& input) {
+  Attribution out;
+  count_useful_work(input, out);
+  count_traffic(input, out);
+  sum_layers(input, out);
+  span_groups(input, out);
+  const std::size_t per_frame = input.program.sections.size();
+  out.first_frame_cycles = input.result.sections.size() >= per_frame && per_frame > 0
+                               ? input.result.sections[per_frame - 1].end
+                               : input.result.cycles;
+  return out;
+}
+
+}  // namespace tessera::runtime
