@@ -1,0 +1,99 @@
+#include "hw/models/conv/cost.hpp"
+
+#include "hw/common/error.hpp"
+#include "hw/models/conv/geometry.hpp"
+
+namespace tessera::hw {
+namespace {
+
+Cycles cycles_of(const ConvGeometry& geometry) {
+  Cycles sum = geometry.prologue_cycles();
+  Cycles previous_drain = 0;
+  ConvTile tile = geometry.first();
+  while (true) {
+    ConvTile next = tile;
+    const bool more = geometry.advance(next);
+    sum += geometry.tile_cycles(tile, more ? &next : nullptr, previous_drain);
+    previous_drain = geometry.drain_cycles(tile);
+    if (!more) break;
+    tile = next;
+  }
+  return sum + previous_drain + geometry.write_skew();
+}
+
+}  // namespace
+
+Bytes conv_window_bytes(const isa::Conv& conv, const isa::ChipConfig& chip) {
+  const isa::PixelShape& shape = chip.conv.pixel_shapes.at(conv.pixel_shape);
+  const std::int64_t width = std::min<std::int64_t>(conv.gx * shape.px, conv.out_w);
+  const std::int64_t height = std::min<std::int64_t>(conv.gy * shape.py, conv.out_h);
+  const std::int64_t rows = conv_bank_entries_y(conv, height, shape.py);
+  const std::int64_t banks = shape.px * shape.py;
+  if (conv.mode == isa::ConvMode::fold) {
+    const std::int64_t passes = ceil_div<std::int64_t>(conv.kw, conv.fold);
+    return ceil_div<std::int64_t>(width, shape.px) * passes * rows * banks * chip.conv.cin_lanes;
+  }
+  const std::int64_t lanes = conv.mode == isa::ConvMode::depthwise ? chip.conv.cout_lanes : chip.conv.cin_lanes;
+  return conv_bank_entries_x(conv, width, shape.px) * rows * banks * lanes;
+}
+
+std::optional<std::string> conv_check(const isa::Conv& conv, const isa::ChipConfig& chip) {
+  const auto no = [](const auto&... parts) { return std::optional<std::string>(detail::concat(parts...)); };
+  if (conv.a_int16 || conv.w_int16 || conv.out_int16) return no("int16 operands are not supported yet");
+  if (conv.pixel_shape >= chip.conv.pixel_shapes.size()) {
+    return no("pixel_shape is ", +conv.pixel_shape, ": the chip has ", chip.conv.pixel_shapes.size());
+  }
+  if (conv.in_h < 1 || conv.in_w < 1 || conv.cin < 1 || conv.out_h < 1 || conv.out_w < 1 || conv.cout < 1) {
+    return no("an extent of the input or output is zero");
+  }
+  if (conv.kh < 1 || conv.kw < 1 || conv.sy < 1 || conv.sx < 1 || conv.dy < 1 || conv.dx < 1) {
+    return no("kernel, stride and dilation must be at least 1");
+  }
+  if (conv.groups < 1 || conv.cin % conv.groups != 0 || conv.cout % conv.groups != 0) {
+    return no("groups is ", conv.groups, ": it must divide ", conv.cin, " input and ", conv.cout, " output channels");
+  }
+  if (conv.gx < 1 || conv.gy < 1 || conv.t < 1) return no("a tile needs gx, gy and t of at least 1");
+  if (conv.gx * conv.gy * conv.t > chip.conv.accumulators) {
+    return no("gx * gy * t is ", conv.gx * conv.gy * conv.t, ": conv.accumulators is ", chip.conv.accumulators);
+  }
+  if (conv.mode == isa::ConvMode::depthwise) {
+    if (conv.cin != conv.groups || conv.cout != conv.groups) {
+      return no("depthwise needs cin = cout = groups, found ", conv.cin, ", ", conv.cout, ", ", conv.groups);
+    }
+    if (conv.t != 1) return no("depthwise needs t = 1, found ", +conv.t);
+  }
+  if (conv.mode == isa::ConvMode::fold) {
+    if (conv.groups != 1) return no("fold needs groups = 1, found ", conv.groups);
+    if (conv.fold < 1 || conv.cin * conv.fold > chip.conv.cin_lanes) {
+      return no("fold is ", +conv.fold, ": ", conv.cin, " channels x fold must be 1 to ", chip.conv.cin_lanes);
+    }
+  }
+  if (conv.in.base % chip.sram.line_bytes != 0 || conv.out.base % chip.sram.line_bytes != 0 ||
+      conv.w_base % chip.sram.line_bytes != 0 || conv.p_base % chip.sram.line_bytes != 0 ||
+      (conv.has_residual && conv.residual.base % chip.sram.line_bytes != 0)) {
+    return no("operands must begin on a line of ", chip.sram.line_bytes, " bytes");
+  }
+  const Bytes window = conv_window_bytes(conv, chip);
+  if (window > chip.conv.window_bytes) {
+    return no("the window of a tile takes ", window, " bytes: conv.window_bytes is ", chip.conv.window_bytes);
+  }
+  return std::nullopt;
+}
+
+Cycles conv_cycles(const isa::Conv& conv, const isa::ChipConfig& chip) {
+  return cycles_of(ConvGeometry(conv, chip, ConvGeometry::Detail::cost));
+}
+
+ConvCost conv_cost(const isa::Conv& conv, const isa::ChipConfig& chip) {
+  const ConvGeometry geometry(conv, chip, ConvGeometry::Detail::cost);
+  ConvCost cost;
+  cost.cycles = cycles_of(geometry);
+  cost.compute_steps = geometry.compute_steps();
+  const std::int64_t lanes = conv.mode == isa::ConvMode::depthwise ? chip.conv.depthwise_taps : chip.conv.cin_lanes;
+  cost.macs_issued = cost.compute_steps * lanes * chip.conv.cout_lanes * chip.conv.pixel_lanes;
+  cost.tiles = geometry.tile_count();
+  cost.weight_lines = geometry.weight_lines_total();
+  return cost;
+}
+
+}  // namespace tessera::hw
