@@ -3,17 +3,17 @@
 // All DRAM addresses are base register + offset, so a program can be loaded anywhere.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hw/common/units.hpp"
+#include "isa/program/word.hpp"
 
 namespace tessera::isa {
-
-using Word = std::array<std::uint8_t, 64>;
 
 enum class BufferKind : std::uint8_t { weights, input, output, scratch, instructions };
 

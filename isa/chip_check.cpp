@@ -1,0 +1,183 @@
+// Rules between the keys of a chip file. Each message begins with the key, what was found, and what is legal.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "hw/common/error.hpp"
+#include "isa/chip.hpp"
+
+namespace tessera::isa {
+namespace {
+
+class Rules {
+ public:
+  explicit Rules(const ChipConfig& chip) : chip_(chip) {}
+
+  std::vector<std::string> all() {
+    layout();
+    convolution();
+    gemm_and_edp();
+    sram();
+    bus();
+    dram();
+    return errors_;
+  }
+
+ private:
+  template <typename... Parts>
+  void require(bool holds, const Parts&... parts) {
+    if (!holds) {
+      errors_.push_back(tessera::detail::concat(parts...));
+    }
+  }
+
+  static bool power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
+
+  void multiple(const char* key, std::int64_t value, const char* of_key, std::int64_t of) {
+    require(value % of == 0, key, " = ", value, ": expected a multiple of ", of_key, " = ", of);
+  }
+
+  void layout() {
+    multiple("sram.line_bytes", chip_.sram.line_bytes, "layout.channel_block", chip_.layout.channel_block);
+    multiple("conv.cin_lanes", chip_.conv.cin_lanes, "layout.channel_block", chip_.layout.channel_block);
+    multiple("conv.cout_lanes", chip_.conv.cout_lanes, "layout.channel_block", chip_.layout.channel_block);
+  }
+
+  void convolution() {
+    const auto& conv = chip_.conv;
+    require(!conv.pixel_shapes.empty() && conv.pixel_shapes.size() <= 4, "conv.pixel_shapes has ",
+            conv.pixel_shapes.size(), " entries: expected 1 to 4 (the instruction's field has 2 bits)");
+    const std::int64_t line_pixels = chip_.sram.line_bytes / chip_.layout.channel_block;
+    for (const PixelShape& shape : conv.pixel_shapes) {
+      require(shape.px * shape.py == conv.pixel_lanes, "conv.pixel_shapes: ", shape.px, "x", shape.py, " makes ",
+              shape.px * shape.py, " lanes: expected a product of conv.pixel_lanes = ", conv.pixel_lanes);
+      require(shape.px % line_pixels == 0, "conv.pixel_shapes: ", shape.px, "x", shape.py,
+              ": expected columns in multiples of the ", line_pixels,
+              " pixels of a line (sram.line_bytes / layout.channel_block)");
+    }
+    // One pixel of every lane, all input lanes: less and no step has its operands in the window.
+    const std::int64_t smallest = std::max(chip_.sram.line_bytes, conv.pixel_lanes * conv.cin_lanes);
+    require(conv.window_bytes >= smallest, "conv.window_bytes = ", conv.window_bytes, ": expected at least ", smallest,
+            " (conv.pixel_lanes x conv.cin_lanes, and one line)");
+  }
+
+  void gemm_and_edp() {
+    require(chip_.gemm.rows <= chip_.sram.line_bytes, "gemm.rows = ", chip_.gemm.rows,
+            ": expected at most sram.line_bytes = ", chip_.sram.line_bytes, " (a line feeds the rows of the array)");
+    require(chip_.gemm.cols <= chip_.sram.line_bytes, "gemm.cols = ", chip_.gemm.cols,
+            ": expected at most sram.line_bytes = ", chip_.sram.line_bytes, " (a row of results is a line)");
+    require(chip_.edp.lanes <= chip_.sram.line_bytes, "edp.lanes = ", chip_.edp.lanes,
+            ": expected at most sram.line_bytes = ", chip_.sram.line_bytes, " (ports are one line wide)");
+  }
+
+  void sram() {
+    multiple("sram.size_bytes", chip_.sram.size_bytes, "sram.line_bytes", chip_.sram.line_bytes);
+    require(chip_.sram.size_bytes <= std::numeric_limits<std::uint32_t>::max() / chip_.sram.banks,
+            "sram.size_bytes = ", chip_.sram.size_bytes, ": expected sram.banks = ", chip_.sram.banks,
+            " of them to fit 32-bit SRAM addresses");
+  }
+
+  void bus() {
+    const auto& axi = chip_.axi;
+    require(power_of_two(axi.data_bytes), "axi.data_bytes = ", axi.data_bytes, ": expected a power of two");
+    const std::int64_t burst = axi.data_bytes * axi.max_burst_beats;
+    require(burst <= 4096, "axi.max_burst_beats = ", axi.max_burst_beats, ": expected at most ", 4096 / axi.data_bytes,
+            " beats of axi.data_bytes = ", axi.data_bytes, " (a burst never crosses 4 KiB)");
+    require(power_of_two(axi.max_burst_beats), "axi.max_burst_beats = ", axi.max_burst_beats,
+            ": expected a power of two, so that bursts stay aligned");
+    require(chip_.load.landing_bytes >= burst, "load.landing_bytes = ", chip_.load.landing_bytes,
+            ": expected at least one burst of ", burst, " bytes (space is reserved before AR)");
+    require(chip_.store.buffer_bytes >= burst, "store.buffer_bytes = ", chip_.store.buffer_bytes,
+            ": expected at least one burst of ", burst, " bytes (a burst is whole before AW)");
+    const auto& cp = chip_.cp;
+    require(cp.fetch_words * 64 <= std::min<std::int64_t>(4096, 256 * axi.data_bytes),
+            "cp.fetch_words = ", cp.fetch_words, ": expected at most ", std::min<std::int64_t>(64, 4 * axi.data_bytes),
+            " words (256 beats, 4 KiB)");
+    require(cp.fetch_words <= cp.prefetch_words, "cp.fetch_words = ", cp.fetch_words,
+            ": expected at most cp.prefetch_words = ", cp.prefetch_words, " (words land in the prefetch buffer)");
+  }
+
+  struct DeviceFacts {
+    const char* name;
+    std::int64_t tck_fs;  // command clock
+    int burst_bits;       // log2 of the bytes of a burst of one channel
+    const char* clock_reason;
+  };
+  static constexpr std::array<DeviceFacts, 4> kDevices{{
+      {"LPDDR4-3200", 625000, 5, "two transfers a clock"},
+      {"LPDDR4-4266", 468750, 5, "two transfers a clock"},
+      {"LPDDR5-6400", 1250000, 5, "eight transfers a clock"},
+      {"DDR4-3200", 625000, 6, "two transfers a clock"},
+  }};
+
+  void dram() {
+    const auto& dram = chip_.dram;
+    require(power_of_two(dram.interleave_bytes), "dram.interleave_bytes = ", dram.interleave_bytes,
+            ": expected a power of two");
+    require(power_of_two(dram.channels), "dram.channels = ", dram.channels, ": expected a power of two");
+    const auto device = std::find_if(kDevices.begin(), kDevices.end(),
+                                     [&](const DeviceFacts& facts) { return dram.device == facts.name; });
+    if (device != kDevices.end()) {
+      require(dram.tck_fs == device->tck_fs, "dram.tck_fs = ", dram.tck_fs, ": ", dram.device, " runs at ",
+              device->tck_fs, " fs (", device->clock_reason, "); set dram.tck_fs with dram.device");
+    }
+    address_map(device != kDevices.end() ? device->burst_bits : -1);
+  }
+
+  void address_map(int burst_bits) {
+    const std::string& map = chip_.dram.address_map;
+    const std::string expected =
+        ": expected name:bits from the least significant bit, separated by commas, names off, bg, co, ba, ro";
+    int total = 0;
+    int fields = 0;
+    bool has_row = false;
+    bool has_column = false;
+    for (std::size_t at = 0; at <= map.size();) {
+      const std::size_t comma = std::min(map.find(',', at), map.size());
+      const std::string field = map.substr(at, comma - at);
+      at = comma + 1;
+      const std::size_t colon = field.find(':');
+      const std::string name = field.substr(0, colon);
+      const std::string bits = colon == std::string::npos ? "" : field.substr(colon + 1);
+      const bool known = name == "off" || name == "bg" || name == "co" || name == "ba" || name == "ro";
+      const bool number =
+          !bits.empty() && bits.size() <= 2 && bits.find_first_not_of("0123456789") == std::string::npos;
+      if (!known || !number || std::stoi(bits) < 1) {
+        errors_.push_back("dram.address_map = \"" + map + "\": \"" + field + "\" is no field" + expected);
+        return;
+      }
+      if ((name == "off") != (fields == 0)) {
+        errors_.push_back("dram.address_map = \"" + map + "\": off must come first, once" + expected);
+        return;
+      }
+      if (name == "off") {
+        require(burst_bits < 0 || std::stoi(bits) == burst_bits, "dram.address_map = \"", map, "\": off has ", bits,
+                " bits: expected ", burst_bits, ", a burst of ", chip_.dram.device);
+      }
+      has_row = has_row || name == "ro";
+      has_column = has_column || name == "co";
+      total += std::stoi(bits);
+      ++fields;
+    }
+    require(has_row && has_column, "dram.address_map = \"", map, "\": co and ro are needed", expected);
+    if (total > 40) {
+      errors_.push_back(
+          tessera::detail::concat("dram.address_map = \"", map, "\": ", total, " bits: expected at most 40"));
+      return;
+    }
+    if (burst_bits >= 0) {
+      const std::int64_t capacity = (std::int64_t{1} << total) * chip_.dram.channels;
+      require(chip_.dram.size_bytes <= capacity, "dram.size_bytes = ", chip_.dram.size_bytes, ": expected at most ",
+              capacity, ", what ", chip_.dram.channels, " channels of ", total, " address bits hold");
+    }
+  }
+
+  const ChipConfig& chip_;
+  std::vector<std::string> errors_;
+};
+
+}  // namespace
+
+std::vector<std::string> check_chip(const ChipConfig& chip) { return Rules(chip).all(); }
+
+}  // namespace tessera::isa
