@@ -1,0 +1,38 @@
+// Clock crossing between the core and the DRAM command clock, in integers (MACHINE.md section 1). The ratio of DRAM to
+// core clock is the reduced fraction N/D of clock_hz and dram.tck_fs: 32/15 for LPDDR4-4266 at 1 GHz. Both domains are
+// in phase at reset. Leaves out: metastability; the synchroniser is a fixed number of clocks each way.
+#pragma once
+
+#include <cstdint>
+
+#include "hw/common/units.hpp"
+
+namespace tessera::hw {
+
+class ClockCrossing {
+ public:
+  ClockCrossing(std::int64_t clock_hz, std::int64_t tck_fs, std::int64_t sync_clocks);
+
+  /// DRAM clock at which a request of core cycle n is seen: ceil((n + 1) N / D) + sync.
+  [[nodiscard]] DramClocks request_arrival(Cycles n) const { return ceil_scale(n + 1, n_, d_) + sync_; }
+  /// Core cycle in which something that happened in DRAM clock k is seen: ceil((k + 1) D / N) + sync.
+  [[nodiscard]] Cycles response_arrival(DramClocks k) const { return ceil_scale(k + 1, d_, n_) + sync_; }
+  /// First core cycle that begins at or after the beginning of DRAM clock k (no synchroniser): ceil(k D / N).
+  [[nodiscard]] Cycles cycle_at(DramClocks k) const { return ceil_scale(k, d_, n_); }
+  /// DRAM clocks begun before core cycle n begins: ceil(n N / D).
+  [[nodiscard]] DramClocks clocks_at(Cycles n) const { return ceil_scale(n, n_, d_); }
+
+  [[nodiscard]] std::int64_t numerator() const { return n_; }
+  [[nodiscard]] std::int64_t denominator() const { return d_; }
+
+ private:
+  /// ceil(value * a / b) for value >= 0.
+  [[nodiscard]] std::int64_t ceil_scale(std::int64_t value, std::int64_t a, std::int64_t b) const;
+
+  std::int64_t n_ = 1;
+  std::int64_t d_ = 1;
+  std::int64_t sync_ = 0;
+  bool narrow_ = true;  // products fit 64 bits for any time below 2^40
+};
+
+}  // namespace tessera::hw

@@ -1,0 +1,30 @@
+#include "hw/models/interconnect/memory_config.hpp"
+
+#include "isa/chip.hpp"
+
+namespace tessera::hw {
+
+MemoryConfig MemoryConfig::from(const isa::ChipConfig& chip, int cores) {
+  MemoryConfig c;
+  c.cores = cores;
+  c.clock_hz = chip.clock_hz;
+  c.data_bytes = chip.axi.data_bytes;
+  c.queue_depth = static_cast<int>(chip.interconnect.queue_depth);
+  c.latency_cycles = chip.interconnect.latency_cycles;
+  c.sync_clocks = chip.interconnect.sync_clocks;
+  c.fixed = chip.dram.device == "fixed";
+  c.fixed_latency_cycles = chip.dram.fixed_latency_cycles;
+  c.fixed_bytes_per_cycle = chip.dram.fixed_bytes_per_cycle;
+  c.device = chip.dram.device;
+  c.channels = static_cast<int>(chip.dram.channels);
+  c.interleave_bytes = chip.dram.interleave_bytes;
+  c.size_bytes = chip.dram.size_bytes;
+  c.tck_fs = chip.dram.tck_fs;
+  c.dram_queue_depth = static_cast<int>(chip.dram.queue_depth);
+  c.address_map = chip.dram.address_map;
+  c.refresh = isa::to_string(chip.dram.refresh);
+  c.page_policy = isa::to_string(chip.dram.page_policy);
+  return c;
+}
+
+}  // namespace tessera::hw

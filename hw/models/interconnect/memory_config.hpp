@@ -1,0 +1,40 @@
+// Everything the memory system needs to know of a chip file, resolved; models never see JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hw/common/units.hpp"
+
+namespace tessera::isa {
+struct ChipConfig;
+}
+
+namespace tessera::hw {
+
+struct MemoryConfig {
+  int cores = 1;
+  std::int64_t clock_hz = 1'000'000'000;
+  Bytes data_bytes = 64;      // axi.data_bytes
+  int queue_depth = 8;        // interconnect.queue_depth: bursts held per manager
+  Cycles latency_cycles = 0;  // interconnect.latency_cycles
+  std::int64_t sync_clocks = 2;
+
+  bool fixed = true;  // dram.device == "fixed"
+  Cycles fixed_latency_cycles = 100;
+  Bytes fixed_bytes_per_cycle = 0;  // 0: unlimited
+
+  std::string device;  // name of a device in hw/models/dram/devices
+  int channels = 1;
+  Bytes interleave_bytes = 256;
+  Bytes size_bytes = 1 << 30;
+  std::int64_t tck_fs = 625'000;
+  int dram_queue_depth = 32;
+  std::string address_map;
+  std::string refresh = "all_bank";
+  std::string page_policy = "open";
+
+  [[nodiscard]] static MemoryConfig from(const isa::ChipConfig& chip, int cores);
+};
+
+}  // namespace tessera::hw
