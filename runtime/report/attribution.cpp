@@ -4,6 +4,7 @@
 
 #include "hw/common/error.hpp"
 #include "isa/isa.hpp"
+#include "isa/semantics/execute.hpp"
 
 namespace tessera::runtime {
 namespace {
@@ -19,18 +20,12 @@ const isa::QueueStream* stream_of(const isa::Program& program, const hw::Instruc
   return nullptr;
 }
 
-/// MACs (or elements) that the instruction's operator needs; padding lanes never count.
+/// MACs, or elements of the vector unit, that the instruction stands for; padding lanes never count.
 std::int64_t useful_work(const isa::Instruction& instruction) {
-  if (const auto* conv = std::get_if<isa::Conv>(&instruction.body)) {
-    return std::int64_t{conv->out_h} * conv->out_w * conv->cout * (conv->cin / conv->groups) * conv->kh * conv->kw;
-  }
-  if (const auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) {
-    return std::int64_t{gemm->m} * gemm->n * gemm->k * gemm->batch;
-  }
   if (const auto* edp = std::get_if<isa::Edp>(&instruction.body)) {
     return std::int64_t{edp->h} * edp->w * edp->c;
   }
-  return 0;
+  return semantics::useful_macs(instruction);
 }
 
 void count_useful_work(const ReportInput& in, Attribution& out) {
@@ -39,7 +34,7 @@ void count_useful_work(const ReportInput& in, Attribution& out) {
       std::int64_t sum = 0;
       for (std::size_t at = 0; at < stream.words.size();) {
         const isa::DecodeResult decoded = isa::decode(stream.words.data() + at, stream.words.size() - at);
-        if (decoded.fault != isa::FaultCause::none) break;  // a faulty program: the run has said so
+        if (!decoded.ok()) break;  // a faulty program: the run has said so
         sum += useful_work(decoded.instruction);
         at += decoded.words;
       }

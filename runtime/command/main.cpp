@@ -1,0 +1,59 @@
+#include <cstdio>
+#include <exception>
+#include <systemc>
+
+#include "hw/common/error.hpp"
+#include "runtime/command/command.hpp"
+#include "runtime/version.hpp"
+
+namespace {
+
+constexpr int kBug = 1;
+constexpr int kUserError = 2;
+constexpr int kProgramFailed = 3;
+
+int run_command(int argc, char** argv) {
+  using namespace tessera;
+  CLI::App app("Tessera: from an ONNX network to explained cycles on an NPU that does not exist yet.", "tessera");
+  app.set_version_flag("--version", runtime::kToolVersion);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+  runtime::add_zoo_command(app);
+  runtime::add_chip_command(app);
+  runtime::add_check_command(app);
+  runtime::add_quantize_command(app);
+  runtime::add_eval_command(app);
+  runtime::add_compile_command(app);
+  runtime::add_estimate_command(app);
+  runtime::add_run_command(app);
+  runtime::add_simulate_command(app);
+  runtime::add_report_command(app);
+  runtime::add_diff_command(app);
+  runtime::add_asm_command(app);
+  runtime::add_disasm_command(app);
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : kUserError;
+  } catch (const UserError& error) {
+    std::fprintf(stderr, "tessera: %s\n", error.what());
+    return kUserError;
+  } catch (const ProgramError& error) {
+    std::fprintf(stderr, "tessera: the program failed: %s\n", error.what());
+    return kProgramFailed;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tessera: internal error (a bug of Tessera, please report it): %s\n", error.what());
+    return kBug;
+  }
+}
+
+}  // namespace
+
+int sc_main(int argc, char** argv) { return run_command(argc, argv); }
+
+int main(int argc, char** argv) {
+  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
+  return sc_core::sc_elab_and_sim(argc, argv);
+}
