@@ -1,10 +1,10 @@
 // Rules between the keys of a chip file. Each message begins with the key, what was found, and what is legal.
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "hw/common/error.hpp"
 #include "isa/chip.hpp"
+#include "isa/dram_devices.hpp"
 
 namespace tessera::isa {
 namespace {
@@ -97,31 +97,17 @@ class Rules {
             ": expected at most cp.prefetch_words = ", cp.prefetch_words, " (words land in the prefetch buffer)");
   }
 
-  struct DeviceFacts {
-    const char* name;
-    std::int64_t tck_fs;  // command clock
-    int burst_bits;       // log2 of the bytes of a burst of one channel
-    const char* clock_reason;
-  };
-  static constexpr std::array<DeviceFacts, 4> kDevices{{
-      {"LPDDR4-3200", 625000, 5, "two transfers a clock"},
-      {"LPDDR4-4266", 468750, 5, "two transfers a clock"},
-      {"LPDDR5-6400", 1250000, 5, "eight transfers a clock"},
-      {"DDR4-3200", 625000, 6, "two transfers a clock"},
-  }};
-
   void dram() {
     const auto& dram = chip_.dram;
     require(power_of_two(dram.interleave_bytes), "dram.interleave_bytes = ", dram.interleave_bytes,
             ": expected a power of two");
     require(power_of_two(dram.channels), "dram.channels = ", dram.channels, ": expected a power of two");
-    const auto device = std::find_if(kDevices.begin(), kDevices.end(),
-                                     [&](const DeviceFacts& facts) { return dram.device == facts.name; });
-    if (device != kDevices.end()) {
+    const DramDevice* device = find_dram_device(dram.device);
+    if (device != nullptr) {
       require(dram.tck_fs == device->tck_fs, "dram.tck_fs = ", dram.tck_fs, ": ", dram.device, " runs at ",
-              device->tck_fs, " fs (", device->clock_reason, "); set dram.tck_fs with dram.device");
+              device->tck_fs, " fs (", device->transfers_per_clock, " transfers a clock)");
     }
-    address_map(device != kDevices.end() ? device->burst_bits : -1);
+    address_map(device != nullptr ? device->burst_bits : -1);
   }
 
   void address_map(int burst_bits) {

@@ -9,7 +9,9 @@
 
 #include "hw/common/config_reader.hpp"
 #include "hw/common/error.hpp"
+#include "hw/common/hash.hpp"
 #include "isa/chip.hpp"
+#include "isa/dram_devices.hpp"
 
 namespace tessera::isa {
 namespace {
@@ -121,6 +123,12 @@ void apply_set(ConfigReader& reader, const std::string& set) {
     value = Json(value).dump(-1, ' ', false, Json::error_handler_t::replace);  // shells eat quotes: a bare word is text
   }
   reader.override_value(path, value, origin);
+  if (path == "dram.device") {  // the clock and the address map belong to the device; a later --set may change them
+    if (const DramDevice* device = find_dram_device(set.substr(equals + 1)); device != nullptr) {
+      reader.override_value("dram.tck_fs", std::to_string(device->tck_fs), origin);
+      reader.override_value("dram.address_map", "\"" + std::string(device->address_map) + "\"", origin);
+    }
+  }
 }
 
 ChipConfig read(ConfigReader reader, const std::vector<std::string>& sets) {
@@ -161,13 +169,11 @@ std::uint64_t fingerprint(const ChipConfig& chip, KeyTag tag) {
       lines[key.path] = value_of(value).dump();
     }
   });
-  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
+  Fnv64 hash;
   for (const auto& [path, value] : lines) {
-    for (const char c : path + "=" + value + "\n") {
-      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    }
+    hash.add(path + "=" + value + "\n");
   }
-  return hash;
+  return hash.value();
 }
 
 }  // namespace

@@ -401,6 +401,15 @@ std::vector<double> ConfigReader::numbers(std::string_view key) {
   return out;
 }
 
+std::string ConfigReader::object_text(std::string_view key) {
+  const Json* value = node_->find(key);
+  if (value == nullptr || !value->is_object()) {
+    node_->note(key, value, "expected a JSON object");
+    return "";
+  }
+  return value->dump(2) + "\n";
+}
+
 void ConfigReader::error(std::string_view key, const std::string& expected) {
   node_->note(key, node_->find(key), expected);
 }

@@ -55,6 +55,9 @@ class ConfigReader {
   [[nodiscard]] std::vector<std::int64_t> integers(std::string_view key, IntRange range);
   [[nodiscard]] std::vector<double> numbers(std::string_view key);
 
+  /// The JSON object at `key` as text, keys sorted, two spaces a level.
+  [[nodiscard]] std::string object_text(std::string_view key);
+
   /// Notes an error of the caller's own at `key` ("expected ..."), with the value that stands there.
   void error(std::string_view key, const std::string& expected);
   /// The same without a key of its own: `message` stands after the file name.
