@@ -8,6 +8,7 @@
 #include "compiler/import/opset.hpp"
 #include "compiler/import/shapes.hpp"
 #include "compiler/import/tensor.hpp"
+#include "compiler/ir/marks.hpp"
 #include "compiler/ir/sha256.hpp"
 #include "compiler/ir/topology.hpp"
 #include "hw/common/error.hpp"
@@ -15,9 +16,6 @@
 
 namespace tessera::compiler {
 namespace {
-
-/// Prefix of a node's doc_string by which compiler/export hands over the names of absorbed nodes, one a line.
-constexpr const char* kFusedPrefix = "tessera.fused:\n";
 
 std::string hex_start(const std::string& bytes) {
   std::string text;

@@ -10,10 +10,6 @@
 
 namespace tessera::compiler {
 
-/// Attribute set on Softmax, LogSoftmax and Hardmax of opset < 13 (value 1): the operator works on the input coerced to
-/// 2-D at `axis`. The pass `settle-softmax` removes it.
-inline constexpr const char* kCoercedSoftmax = "tessera_coerced_2d";
-
 /// What a rule may use beside its node.
 struct OpsetContext {
   Graph& graph;  // for constants

@@ -3,6 +3,7 @@
 
 #include "compiler/import/opset.hpp"
 #include "compiler/ir/builder.hpp"
+#include "compiler/ir/marks.hpp"
 
 namespace tessera::compiler::opset_rules_detail {
 

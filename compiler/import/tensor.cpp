@@ -19,7 +19,8 @@ Shape checked_shape(const onnx::TensorProto& proto, const std::string& where, DT
   std::int64_t bytes = static_cast<std::int64_t>(dtype_size(dtype));
   for (const std::int64_t dim : shape) {
     if (dim < 0) user_error(where, ": has a negative size ", dim, ": expected sizes of at least 0");
-    if (__builtin_mul_overflow(bytes, dim, &bytes) || bytes > kLargestTensorBytes) {
+    // A size of 0 counts as 1, so that no product of some of the sizes overflows either.
+    if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(dim, 1), &bytes) || bytes > kLargestTensorBytes) {
       user_error(where, ": ", shape_text(shape), " ", dtype_name(dtype), " is larger than 16 GiB");
     }
   }

@@ -5,6 +5,7 @@
 
 #include "compiler/import/import.hpp"
 #include "compiler/ir/builder.hpp"
+#include "compiler/ir/marks.hpp"
 #include "hw/common/error.hpp"
 
 namespace tessera::compiler {
