@@ -130,16 +130,16 @@ isa::Conv make_conv(Machine& m, const Case& c, const Tensors& t, Random& random)
 }
 
 /// Runs the case and compares; returns the instruction.
-isa::Conv check(const std::string& chip, const Case& c, std::uint64_t seed) {
+isa::Conv check(const std::string& chip, const Case& c, std::uint64_t seed, std::int64_t sram_bytes = 1 << 20) {
   Random random(seed);
-  Machine m(chip, seed);
+  Machine m(chip, seed, sram_bytes);
   const Tensors t = make_tensors(c, random);
   const isa::Conv conv = make_conv(m, c, t, random);
   const std::vector<std::uint8_t> before = m.sram;
   m.run(conv);
   EXPECT_EQ(m.get(conv.out, c.cout, c.out_h(), c.out_w()).v, naive(c, t).v) << chip << " seed " << seed;
   // Nothing else changed: put the results into the old bytes and compare all of SRAM.
-  Machine expected(chip, seed);
+  Machine expected(chip, seed, sram_bytes);
   expected.sram = before;
   expected.put(conv.out, naive(c, t));
   EXPECT_EQ(expected.sram == m.sram, true) << chip << " seed " << seed << ": a byte outside the result was written";
@@ -259,7 +259,7 @@ TEST(Conv, StridedDilatedDepthwise) {
   c.kh = c.kw = 3;
   c.sy = c.sx = 2;
   c.dy = c.dx = 3;
-  const isa::Conv conv = check("a1000", c, 7);
+  const isa::Conv conv = check("a1000", c, 7, 4 << 20);
   EXPECT_EQ(conv.out_h, 65);
   EXPECT_EQ(conv.out_w, 65);
   EXPECT_EQ(useful_macs({{}, conv}), 2737800);
@@ -392,7 +392,7 @@ TEST(Conv, IllegalFieldsAreNamed) {
             "conv.in.wrap_rows = 2: expected at least 4 rows, as many as the instruction touches at once");
   bad = good;
   bad.out.base = static_cast<std::uint32_t>(m.sram.size());
-  EXPECT_NE(refusal(m, bad).find("conv.out touches SRAM 0x800000..0x"), std::string::npos) << refusal(m, bad);
+  EXPECT_NE(refusal(m, bad).find("conv.out touches SRAM 0x100000..0x"), std::string::npos) << refusal(m, bad);
   bad = good;
   m.sram[bad.p_base + 8] = 63;
   EXPECT_NE(refusal(m, bad).find("conv.params entry 0 holds multiplier "), std::string::npos) << refusal(m, bad);

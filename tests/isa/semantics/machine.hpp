@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "hw/common/random.hpp"
@@ -54,9 +55,8 @@ class VectorDram : public DramAccess {
 
 class Machine {
  public:
-  explicit Machine(const std::string& chip_name, std::uint64_t seed = 1)
-      : chip(isa::load_chip(chip_name, {"sram.size_bytes=1048576"})),
-        sram(static_cast<std::size_t>(chip.sram.banks * chip.sram.size_bytes)) {
+  explicit Machine(const std::string& chip_name, std::uint64_t seed = 1, std::int64_t sram_bytes = 1 << 20)
+      : chip(resized(chip_name, sram_bytes)), sram(static_cast<std::size_t>(chip.sram.banks * chip.sram.size_bytes)) {
     Random junk(seed + 77);
     for (std::uint8_t& b : sram) b = static_cast<std::uint8_t>(junk.below(256));
   }
@@ -115,6 +115,10 @@ class Machine {
   VectorDram dram;
 
  private:
+  static isa::ChipConfig resized(const std::string& name, std::int64_t sram_bytes) {
+    const std::int64_t bank = sram_bytes / isa::load_chip(name).sram.banks;
+    return isa::load_chip(name, {"sram.size_bytes=" + std::to_string(bank)});
+  }
   std::int64_t next_ = 0;
 };
 
