@@ -1,0 +1,91 @@
+#include "compiler/interpret/evaluate.hpp"
+
+#include <utility>
+
+#include "compiler/interpret/op_call.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+Tensor checked_input(const Graph& graph, const std::string& name, const NamedTensors& inputs) {
+  const auto given = inputs.find(name);
+  if (given == inputs.end()) user_error("input ", name, ": no tensor was given");
+  const ValueInfo& info = graph.values.at(name);
+  if (info.shape && *info.shape != given->second.shape) {
+    user_error("input ", name, ": found shape ", shape_text(given->second.shape), ", expected ",
+               shape_text(*info.shape));
+  }
+  if (info.dtype != DType::undefined && info.dtype != given->second.dtype) {
+    user_error("input ", name, ": found type ", dtype_name(given->second.dtype), ", expected ", dtype_name(info.dtype));
+  }
+  return given->second;
+}
+
+}  // namespace
+
+bool can_evaluate(const Node& node) { return operators::find_operator(node.domain, node.op) != nullptr; }
+
+std::vector<Tensor> evaluate_node(const Node& node, const std::vector<const Tensor*>& inputs) {
+  const operators::OpFunction run = operators::find_operator(node.domain, node.op);
+  if (run == nullptr) {
+    user_error(node.name, ": operator ", node.domain.empty() ? "" : node.domain + ".", node.op,
+               " is not supported by the interpreter");
+  }
+  operators::OpCall call{node, inputs, {}};
+  run(call);
+  if (call.out.size() < node.outputs.size()) call.fail("output ", call.out.size(), " is not supported");
+  return std::move(call.out);
+}
+
+std::optional<std::vector<Tensor>> try_evaluate_node(const Node& node, const std::vector<const Tensor*>& inputs) {
+  if (!can_evaluate(node)) return std::nullopt;
+  return evaluate_node(node, inputs);
+}
+
+NamedTensors evaluate(const Graph& graph, const NamedTensors& inputs, const Observer& observe) {
+  for (const auto& [name, tensor] : inputs) {
+    bool known = false;
+    for (const std::string& input : graph.inputs) known = known || input == name;
+    if (!known) {
+      std::string legal;
+      for (const std::string& input : graph.inputs) legal += (legal.empty() ? "" : ", ") + input;
+      user_error("input ", name, ": the model has no such input: expected ", legal);
+    }
+  }
+  NamedTensors values;
+  std::map<std::string, std::size_t> uses;  // reads still to come
+  for (const Node& node : graph.nodes) {
+    for (const std::string& value : node.inputs) ++uses[value];
+  }
+  for (const std::string& value : graph.outputs) ++uses[value];
+  for (const std::string& name : graph.inputs) {
+    const Tensor& tensor = values[name] = checked_input(graph, name, inputs);
+    if (observe) observe(name, tensor);
+  }
+  for (const Node& node : graph.nodes) {
+    std::vector<const Tensor*> arguments;
+    for (const std::string& name : node.inputs) {
+      const auto constant = graph.constants.find(name);
+      arguments.push_back(name.empty()                        ? nullptr
+                          : constant != graph.constants.end() ? &constant->second
+                                                              : &values.at(name));
+    }
+    std::vector<Tensor> results = evaluate_node(node, arguments);
+    for (const std::string& name : node.inputs) {
+      if (--uses[name] == 0) values.erase(name);
+    }
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i].empty()) continue;
+      if (observe) observe(node.outputs[i], results[i]);
+      if (uses.count(node.outputs[i]) != 0) values[node.outputs[i]] = std::move(results[i]);
+    }
+  }
+  NamedTensors outputs;
+  for (const std::string& name : graph.outputs) {
+    const auto constant = graph.constants.find(name);
+    outputs[name] = constant != graph.constants.end() ? constant->second : values.at(name);
+  }
+  return outputs;
+}
+
+}  // namespace tessera::compiler

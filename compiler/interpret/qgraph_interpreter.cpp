@@ -1,0 +1,295 @@
+#include "compiler/interpret/qgraph_interpreter.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/host/host_step.hpp"
+#include "compiler/interpret/convolve.hpp"
+#include "hw/common/error.hpp"
+#include "isa/semantics/requantize.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+using semantics::requantize;
+
+std::size_t size_of(std::int64_t v) { return static_cast<std::size_t>(v); }
+
+/// A node with its operands at hand.
+struct Step {
+  const QGraph& graph;
+  const QNode& node;
+  const std::vector<Tensor>& values;
+
+  [[nodiscard]] const QTensor& in(std::size_t i) const { return graph.tensors[size_of(node.inputs.at(i))]; }
+  [[nodiscard]] const std::int8_t* data(std::size_t i) const {
+    return values[size_of(node.inputs.at(i))].data<std::int8_t>();
+  }
+  [[nodiscard]] const QTensor& out() const { return graph.tensors[size_of(node.output)]; }
+};
+
+std::int8_t to_i8(std::int32_t v) { return static_cast<std::int8_t>(v); }
+
+void run_conv(const Step& s, std::int8_t* y) {
+  const Shape& in = s.in(0).shape;
+  const Shape& out = s.out().shape;
+  const QNode& n = s.node;
+  ConvGeometry g;
+  g.n = in[0];
+  g.cin = in[1];
+  g.h = in[2];
+  g.w = in[3];
+  g.cout = out[1];
+  g.kh = n.kh;
+  g.kw = n.kw;
+  g.sy = n.sy;
+  g.sx = n.sx;
+  g.dy = n.dy;
+  g.dx = n.dx;
+  g.pad_top = n.pad_top;
+  g.pad_left = n.pad_left;
+  g.pad_bottom = n.pad_bottom;
+  g.pad_right = n.pad_right;
+  g.groups = n.groups;
+  TESSERA_CHECK(g.oh() == out[2] && g.ow() == out[3], n.name, ": output is ", shape_text(out), ", geometry gives ",
+                g.oh(), "x", g.ow());
+  TESSERA_CHECK(n.weights.size() == size_of(g.cout * (g.cin / g.groups) * g.kh * g.kw), n.name, ": ", n.weights.size(),
+                " weights");
+  const std::size_t channels = size_of(g.cout);
+  TESSERA_CHECK(n.scales.size() == channels && n.bias.size() == channels, n.name, ": one scale and bias a channel");
+  std::vector<std::int16_t> x(size_of(element_count(in)));
+  std::vector<std::int16_t> w(n.weights.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int16_t>(s.data(0)[i] - s.in(0).zero_point);
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<std::int16_t>(n.weights[i] - n.weight_zero_point);
+  std::vector<std::int32_t> sums(size_of(element_count(out)));
+  convolve(g, x.data(), w.data(), sums.data());
+  const std::size_t map = size_of(out[2] * out[3]);
+  for (std::size_t m = 0; m < size_of(out[0] * out[1]); ++m) {
+    const std::size_t c = m % channels;
+    const QScale& scale = n.scales[c];
+    for (std::size_t i = m * map; i < (m + 1) * map; ++i) {
+      const auto acc =
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[i]) + static_cast<std::uint32_t>(n.bias[c]));
+      y[i] = to_i8(requantize(acc, scale.multiplier, scale.shift, s.out().zero_point, n.lo, n.hi));
+    }
+  }
+}
+
+void run_add(const Step& s, std::int8_t* y) {
+  const semantics::AddScale scale{s.node.ma, s.node.mb, s.node.shift};
+  const std::int64_t n = element_count(s.out().shape);
+  TESSERA_CHECK(s.in(0).shape == s.out().shape && s.in(1).shape == s.out().shape, s.node.name, ": shapes differ");
+  for (std::int64_t i = 0; i < n; ++i) {
+    y[i] = to_i8(semantics::two_scale_add(s.data(0)[i], s.data(1)[i], s.in(0).zero_point, s.in(1).zero_point, scale,
+                                          s.out().zero_point, s.node.lo, s.node.hi));
+  }
+}
+
+void run_mul(const Step& s, std::int8_t* y) {
+  const QScale& scale = s.node.scales.at(0);
+  const std::int64_t n = element_count(s.out().shape);
+  TESSERA_CHECK(s.in(0).shape == s.out().shape && s.in(1).shape == s.out().shape, s.node.name, ": shapes differ");
+  for (std::int64_t i = 0; i < n; ++i) {
+    y[i] = to_i8(semantics::scaled_multiply(s.data(0)[i], s.data(1)[i], s.in(0).zero_point, s.in(1).zero_point,
+                                            static_cast<std::int32_t>(scale.multiplier), scale.shift,
+                                            s.out().zero_point, s.node.lo, s.node.hi));
+  }
+}
+
+/// Calls visit(value) for the elements of each window that lie inside the map, then finish(index, oy, ox).
+template <typename Start, typename Visit, typename Finish>
+void for_each_window(const Step& s, Start start, Visit visit, Finish finish) {
+  const Shape& in = s.in(0).shape;
+  const Shape& out = s.out().shape;
+  const QNode& n = s.node;
+  std::size_t index = 0;
+  for (std::int64_t map = 0; map < out[0] * out[1]; ++map) {
+    const std::int8_t* const x = s.data(0) + map * in[2] * in[3];
+    for (std::int64_t oy = 0; oy < out[2]; ++oy) {
+      for (std::int64_t ox = 0; ox < out[3]; ++ox, ++index) {
+        start();
+        for (std::int64_t ky = 0; ky < n.kh; ++ky) {
+          const std::int64_t row = oy * n.sy + ky * n.dy - n.pad_top;
+          if (row < 0 || row >= in[2]) continue;
+          for (std::int64_t kx = 0; kx < n.kw; ++kx) {
+            const std::int64_t column = ox * n.sx + kx * n.dx - n.pad_left;
+            if (column >= 0 && column < in[3]) visit(x[row * in[3] + column]);
+          }
+        }
+        finish(index, oy, ox);
+      }
+    }
+  }
+}
+
+void run_max_pool(const Step& s, std::int8_t* y) {
+  std::int8_t best = -128;
+  for_each_window(
+      s, [&] { best = -128; }, [&](std::int8_t v) { best = std::max(best, v); },
+      [&](std::size_t i, std::int64_t, std::int64_t) { y[i] = best; });
+}
+
+/// Rows (columns) of a window that are inside the map or its declared padding.
+std::int64_t counted(std::int64_t at, std::int64_t stride, std::int64_t kernel, std::int64_t dilation,
+                     std::int64_t limit) {
+  std::int64_t count = 0;
+  for (std::int64_t k = 0; k < kernel; ++k) count += at * stride + k * dilation < limit ? 1 : 0;
+  return count;
+}
+
+void run_average_pool(const Step& s, std::int8_t* y) {
+  const Shape& in = s.in(0).shape;
+  const QNode& n = s.node;
+  std::int32_t sum = 0;
+  std::int64_t count = 0;
+  for_each_window(
+      s,
+      [&] {
+        sum = 0;
+        count = 0;
+      },
+      [&](std::int8_t v) {
+        sum += v - s.in(0).zero_point;
+        ++count;
+      },
+      [&](std::size_t i, std::int64_t oy, std::int64_t ox) {
+        if (n.count_include_pad) {
+          count = counted(oy, n.sy, n.kh, n.dy, n.pad_top + in[2] + n.pad_bottom) *
+                  counted(ox, n.sx, n.kw, n.dx, n.pad_left + in[3] + n.pad_right);
+        }
+        TESSERA_CHECK(count >= 1, n.name, ": an empty window");
+        const QScale& scale = n.scales.at(size_of(count - 1));
+        y[i] = to_i8(requantize(sum, scale.multiplier, scale.shift, s.out().zero_point, n.lo, n.hi));
+      });
+}
+
+void run_requantize(const Step& s, std::int8_t* y) {
+  const QScale& scale = s.node.scales.at(0);
+  const std::int64_t n = element_count(s.out().shape);
+  for (std::int64_t i = 0; i < n; ++i) {
+    y[i] = to_i8(requantize(s.data(0)[i] - s.in(0).zero_point, scale.multiplier, scale.shift, s.out().zero_point,
+                            s.node.lo, s.node.hi));
+  }
+}
+
+void run_table(const Step& s, std::int8_t* y) {
+  TESSERA_CHECK(s.node.table.size() == 256, s.node.name, ": table of ", s.node.table.size());
+  const std::int64_t n = element_count(s.out().shape);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = to_i8(semantics::apply_table(s.node.table.data(), s.data(0)[i]));
+}
+
+void run_concat(const Step& s, std::int8_t* y) {
+  const Shape& out = s.out().shape;
+  const std::int64_t map = out[2] * out[3];
+  for (std::int64_t n = 0; n < out[0]; ++n) {
+    for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
+      const std::int64_t block = s.in(i).shape[1] * map;
+      TESSERA_CHECK(s.in(i).scale == s.out().scale && s.in(i).zero_point == s.out().zero_point, s.node.name, ": input ",
+                    i, " is at another scale");
+      y = std::copy_n(s.data(i) + n * block, block, y);
+    }
+  }
+}
+
+void run_host(const Step& s, std::int8_t* y) {
+  std::vector<host::TensorIn> inputs;
+  for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
+    inputs.push_back({s.in(i).onnx_shape, dtype_name(s.in(i).dtype), s.in(i).scale, s.in(i).zero_point,
+                      reinterpret_cast<const std::uint8_t*>(s.data(i))});
+  }
+  host::run_host_step(s.node.name, s.node.onnx_op, s.node.attributes, inputs,
+                      {{s.out().onnx_shape, dtype_name(s.out().dtype), s.out().scale, s.out().zero_point,
+                        reinterpret_cast<std::uint8_t*>(y)}});
+}
+
+void run(const Step& s, std::int8_t* y) {
+  switch (s.node.op) {
+    case QOp::conv:
+      return run_conv(s, y);
+    case QOp::add:
+      return run_add(s, y);
+    case QOp::mul:
+      return run_mul(s, y);
+    case QOp::max_pool:
+      return run_max_pool(s, y);
+    case QOp::average_pool:
+      return run_average_pool(s, y);
+    case QOp::requantize:
+      return run_requantize(s, y);
+    case QOp::table:
+      return run_table(s, y);
+    case QOp::concat:
+      return run_concat(s, y);
+    case QOp::view:
+      std::copy_n(s.data(0), element_count(s.out().shape), y);
+      return;
+    case QOp::host:
+      return run_host(s, y);
+  }
+}
+
+}  // namespace
+
+std::vector<Tensor> interpret_all(const QGraph& graph, const std::vector<Tensor>& inputs, Keep keep) {
+  if (inputs.size() != graph.inputs.size()) {
+    user_error("the model has ", graph.inputs.size(), " inputs, ", inputs.size(), " tensors were given");
+  }
+  std::vector<Tensor> values(graph.tensors.size());
+  std::vector<int> uses(graph.tensors.size(), 0);
+  for (const QNode& node : graph.nodes) {
+    for (const int input : node.inputs) ++uses[size_of(input)];
+  }
+  for (const int output : graph.outputs) ++uses[size_of(output)];
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const QTensor& t = graph.tensors[size_of(graph.inputs[i])];
+    if (inputs[i].dtype != t.dtype || (inputs[i].shape != t.shape && inputs[i].shape != t.onnx_shape)) {
+      user_error("input ", t.name, ": found ", shape_text(inputs[i].shape), " ", dtype_name(inputs[i].dtype),
+                 ", expected ", shape_text(t.onnx_shape), " ", dtype_name(t.dtype));
+    }
+    Tensor value = inputs[i];
+    value.shape = t.shape;
+    values[size_of(graph.inputs[i])] = std::move(value);
+  }
+  for (const QNode& node : graph.nodes) {
+    const QTensor& out = graph.tensors[size_of(node.output)];
+    Tensor result = Tensor::make(out.dtype, out.shape);
+    run({graph, node, values}, result.data<std::int8_t>());
+    values[size_of(node.output)] = std::move(result);
+    for (const int input : node.inputs) {
+      if (--uses[size_of(input)] == 0 && keep == Keep::outputs) values[size_of(input)] = Tensor();
+    }
+  }
+  return values;
+}
+
+std::vector<Tensor> interpret(const QGraph& graph, const std::vector<Tensor>& inputs) {
+  const std::vector<Tensor> values = interpret_all(graph, inputs, Keep::outputs);
+  std::vector<Tensor> outputs;
+  for (const int output : graph.outputs) {
+    outputs.push_back(values[size_of(output)]);
+    outputs.back().shape = graph.tensors[size_of(output)].onnx_shape;
+  }
+  return outputs;
+}
+
+Tensor quantize_tensor(const QTensor& as, const Tensor& value) {
+  TESSERA_CHECK(as.dtype == DType::i8, as.name, ": ", dtype_name(as.dtype));
+  const std::vector<double> x = value.as_doubles();
+  Tensor result = Tensor::make(as.dtype, value.shape);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double v = std::nearbyint(x[i] / as.scale) + as.zero_point;
+    result.data<std::int8_t>()[i] = static_cast<std::int8_t>(std::clamp(v, -128.0, 127.0));
+  }
+  return result;
+}
+
+Tensor dequantize_tensor(const QTensor& as, const Tensor& value) {
+  TESSERA_CHECK(as.dtype == DType::i8 && value.dtype == DType::i8, as.name, ": ", dtype_name(value.dtype));
+  Tensor result = Tensor::make(DType::f32, value.shape);
+  for (std::int64_t i = 0; i < value.elements(); ++i) {
+    result.data<float>()[i] = static_cast<float>((value.data<std::int8_t>()[i] - as.zero_point) * as.scale);
+  }
+  return result;
+}
+
+}  // namespace tessera::compiler
