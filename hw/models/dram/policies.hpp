@@ -1,0 +1,53 @@
+// The controller's choices as small pure functions, each replaceable by itself. README.md states them in words.
+#pragma once
+
+#include "hw/common/units.hpp"
+#include "hw/models/dram/device.hpp"
+
+namespace tessera::dram {
+
+enum class RefreshPolicy : std::uint8_t { none, all_bank };
+enum class PagePolicy : std::uint8_t { open, closed };
+
+/// Writes wait until there are many, then are drained until few are left: each change of direction costs clocks.
+struct DrainPolicy {
+  int high;  // write requests at which draining begins
+  int low;   // write requests at which it ends when reads wait
+};
+[[nodiscard]] constexpr DrainPolicy drain_policy(int queue_depth) {
+  const int high = queue_depth * 3 / 4 > 0 ? queue_depth * 3 / 4 : 1;
+  return {high, queue_depth / 4};
+}
+
+struct QueueView {
+  int reads = 0;  // requests that may be served (not held back by an older write to the same bytes)
+  int writes = 0;
+  int queued_writes = 0;         // also those held back
+  bool read_starved = false;     // the oldest read waits longer than starvation_clocks()
+  bool starved_blocked = false;  // ... because of an older write to the same bytes
+};
+/// Direction to serve next: true for writes.
+[[nodiscard]] constexpr bool serve_writes(bool serving_writes, const QueueView& q, const DrainPolicy& policy) {
+  if (q.writes == 0) return false;
+  if (q.reads == 0) return true;
+  if (q.read_starved) return q.starved_blocked;
+  return serving_writes ? q.queued_writes > policy.low : q.queued_writes >= policy.high;
+}
+
+/// A burst that waited this long goes before younger ones: four times what a full queue needs at the peak rate.
+[[nodiscard]] inline DramClocks starvation_clocks(const Device& device, int queue_depth) {
+  return 4 * queue_depth * device.bursts_per_request() * device.t.BL;
+}
+
+/// True: a row command may not begin when a column command becomes ready before it ends. Only where ACT fits between
+/// two bursts, else rows would never open under a stream of hits.
+[[nodiscard]] constexpr bool columns_first(const Device& device) {
+  return device.length.act <= device.t.CCD_S - device.length.rd;
+}
+
+/// Closed page: the last queued burst of a row closes it with auto-precharge.
+[[nodiscard]] constexpr bool auto_precharge(PagePolicy policy, bool more_for_this_row) {
+  return policy == PagePolicy::closed && !more_for_this_row;
+}
+
+}  // namespace tessera::dram

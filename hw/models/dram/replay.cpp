@@ -1,0 +1,92 @@
+#include "hw/models/dram/replay.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+
+#include "hw/common/error.hpp"
+
+namespace tessera::dram {
+
+namespace {
+
+class Replay final : public ChannelListener {
+ public:
+  Replay(const DramConfig& config, const ReplayOptions& options) : options_(options), dram_(config, *this) {
+    dram_.set_observer(options.observer);
+  }
+
+  ReplayResult run(const std::function<bool(TraceRequest&)>& next) {
+    DramClocks now = 0;
+    TraceRequest trace;
+    while (next(trace)) {
+      now = std::max(now, trace.clock);
+      const int channel = dram_.channel_of(trace.address);
+      while (dram_.space(channel, trace.write) == 0) now = std::max(now, step() + 1);
+      while (options_.outstanding > 0 && !trace.write && in_flight_ >= options_.outstanding) {
+        if (!ends_.empty()) {
+          now = std::max(now, ends_.front() + 1);
+          ends_.pop_front();
+          --in_flight_;
+        } else {
+          now = std::max(now, step() + 1);
+        }
+      }
+      Request& request = take();
+      request.address = trace.address;
+      request.write = trace.write;
+      dram_.push(request, now);
+      ++result_.requests;
+      if (!trace.write) ++in_flight_;
+    }
+    result_.channels = dram_.finish(0);
+    for (const ChannelStatistics& channel : result_.channels) result_.clocks = std::max(result_.clocks, channel.clocks);
+    result_.bytes = result_.requests * kRequestBytes;
+    TESSERA_CHECK(free_.size() == pool_.size(), "requests without an answer: ", pool_.size() - free_.size());
+    return result_;
+  }
+
+ private:
+  DramClocks step() {
+    const DramClocks clock = dram_.next_event();
+    TESSERA_CHECK(clock < kNever, "the memory is idle and full");
+    dram_.run_until(clock);
+    return clock;
+  }
+  Request& take() {
+    if (free_.empty()) {
+      pool_.push_back(std::make_unique<Request>());
+      free_.push_back(pool_.back().get());
+    }
+    Request& request = *free_.back();
+    free_.pop_back();
+    return request;
+  }
+  void on_issued(Request& request) override {
+    if (!request.write) {
+      ++result_.reads;
+      result_.read_latency_sum += request.last_beat + 1 - request.arrival;
+      if (options_.outstanding > 0) ends_.push_back(request.last_beat);
+    }
+    free_.push_back(&request);
+  }
+  void on_column(int, int, DramClocks) override {}
+  void on_refresh(int, DramClocks, DramClocks) override {}
+
+  const ReplayOptions options_;
+  DramSystem dram_;
+  ReplayResult result_;
+  std::vector<std::unique_ptr<Request>> pool_;
+  std::vector<Request*> free_;
+  std::deque<DramClocks> ends_;  // of reads issued and still in flight, in order
+  int in_flight_ = 0;
+};
+
+}  // namespace
+
+ReplayResult replay(const DramConfig& config, const std::function<bool(TraceRequest&)>& next,
+                    const ReplayOptions& options) {
+  return Replay(config, options).run(next);
+}
+
+}  // namespace tessera::dram

@@ -1,0 +1,33 @@
+// Drives the DRAM alone with a stream of requests: what `tessera dram` does.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "hw/models/dram/dram_system.hpp"
+#include "hw/models/dram/trace_reader.hpp"
+
+namespace tessera::dram {
+
+struct ReplayOptions {
+  int outstanding = 0;  // reads in flight at most; 0: as many as the queues take
+  CommandObserver* observer = nullptr;
+};
+
+struct ReplayResult {
+  DramClocks clocks = 0;  // to the last data beat
+  Bytes bytes = 0;
+  std::int64_t requests = 0;
+  std::int64_t reads = 0;
+  DramClocks read_latency_sum = 0;  // arrival to the end of the last data beat
+  std::vector<ChannelStatistics> channels;
+};
+
+/// Clocks that the controller adds to an idle read beyond JEDEC's RL and bursts.
+inline constexpr DramClocks kReadLatencyConstant = 0;
+
+/// Requests are issued in order; one that finds its queue full holds those behind it. `next` yields false at the end.
+[[nodiscard]] ReplayResult replay(const DramConfig& config, const std::function<bool(TraceRequest&)>& next,
+                                  const ReplayOptions& options = {});
+
+}  // namespace tessera::dram
