@@ -16,7 +16,9 @@ std::string value_text(const FieldInfo& field, std::int64_t value) {
       }
     }
   }
-  if (field.width >= 32 && !field.is_signed && field.choices == nullptr) {  // addresses
+  const std::string path = field.path;
+  const bool is_address = path.find("base") != std::string::npos || path.find("offset") != std::string::npos;
+  if (is_address && field.width >= 32) {
     char text[24];
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
     return text;
