@@ -69,7 +69,7 @@ std::optional<std::string> conv_check(const isa::Conv& conv, const isa::ChipConf
     }
   }
   if (conv.in.base % chip.sram.line_bytes != 0 || conv.out.base % chip.sram.line_bytes != 0 ||
-      conv.w_base % chip.sram.line_bytes != 0 || conv.p_base % chip.sram.line_bytes != 0 ||
+      conv.w_base % chip.sram.line_bytes != 0 ||
       (conv.has_residual && conv.residual.base % chip.sram.line_bytes != 0)) {
     return no("operands must begin on a line of ", chip.sram.line_bytes, " bytes");
   }

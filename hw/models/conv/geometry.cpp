@@ -60,7 +60,8 @@ ConvGeometry::ConvGeometry(const isa::Conv& conv, const ChipConfig& chip, Detail
       taps_(conv.kh * weights_.passes()),
       stride_x_(conv.sx),
       stride_y_(conv.sy),
-      pad_top_(conv.pad_top) {
+      pad_top_(conv.pad_top),
+      param_offset_(conv.p_base % chip.sram.line_bytes) {
   const isa::PixelShape& shape = chip.conv.pixel_shapes.at(conv.pixel_shape);
   lanes_x_ = shape.px;
   lanes_y_ = shape.py;
@@ -292,13 +293,14 @@ std::int64_t ConvGeometry::slot_weight_line(const ConvTile& tile, std::int64_t c
 
 std::int64_t ConvGeometry::param_line(const ConvTile& tile, std::int64_t index) const {
   const ConvChannels& entry = channels(tile);
-  return semantics::kParamBytes * std::max(entry.real_first, entry.lane_first + index * cout_lanes_) / line_bytes_;
+  return (param_offset_ + semantics::kParamBytes * std::max(entry.real_first, entry.lane_first + index * cout_lanes_)) /
+         line_bytes_;
 }
 
 std::int64_t ConvGeometry::param_lines(const ConvTile& tile, std::int64_t index) const {
   const ConvChannels& entry = channels(tile);
   const std::int64_t end = std::min(entry.real_end, entry.lane_first + (index + 1) * cout_lanes_);
-  return (semantics::kParamBytes * end - 1) / line_bytes_ - param_line(tile, index) + 1;
+  return (param_offset_ + semantics::kParamBytes * end - 1) / line_bytes_ - param_line(tile, index) + 1;
 }
 
 Cycles ConvGeometry::slot_cycles(const ConvTile& tile, std::int64_t slot, bool first_phase, bool has_next) const {

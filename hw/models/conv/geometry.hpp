@@ -96,7 +96,7 @@ class ConvGeometry {
   [[nodiscard]] std::int64_t slot_weight_lines(std::int64_t slot) const;
   /// First of them, relative to w_base.
   [[nodiscard]] std::int64_t slot_weight_line(const ConvTile& tile, std::int64_t cin_tile, std::int64_t slot) const;
-  /// Parameter lines of the tile's cout tile `index`, relative to p_base.
+  /// Parameter lines of the tile's cout tile `index`, relative to the line of p_base.
   [[nodiscard]] std::int64_t param_line(const ConvTile& tile, std::int64_t index) const;
   [[nodiscard]] std::int64_t param_lines(const ConvTile& tile, std::int64_t index) const;
 
@@ -133,6 +133,7 @@ class ConvGeometry {
   std::int64_t taps_ = 0;    // weight tiles of one (cout tile, cin tile)
   std::int64_t stride_x_ = 0;
   std::int64_t used_rows_ = 0, stride_y_ = 0, pad_top_ = 0;
+  std::int64_t param_offset_ = 0;               // of p_base in its line
   std::vector<std::int64_t> slot_lines_;        // depthwise: new weight lines of each slot
   std::vector<std::int64_t> slot_line_before_;  // depthwise: lines read by the slots before it
   std::vector<ConvXTile> x_tiles_;

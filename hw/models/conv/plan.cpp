@@ -6,24 +6,10 @@
 #include "hw/models/conv/cost.hpp"
 #include "hw/models/conv/geometry.hpp"
 #include "hw/models/unit/bank_set.hpp"
+#include "hw/models/unit/map_lines.hpp"
 
 namespace tessera::hw {
 namespace {
-
-/// Line address of any row of a blocked map.
-class MapLines {
- public:
-  MapLines(const isa::SramTensor& map, std::int64_t line_bytes)
-      : map_(map), base_(static_cast<std::int64_t>(map.base) / line_bytes) {}
-  [[nodiscard]] std::uint32_t line(std::int64_t block, std::int64_t row, std::int64_t line_of_row) const {
-    return static_cast<std::uint32_t>(base_ + block * map_.block_pitch +
-                                      semantics::buffer_row(map_, row) * map_.row_pitch + line_of_row);
-  }
-
- private:
-  isa::SramTensor map_;
-  std::int64_t base_;
-};
 
 /// Walks over the tiles in engine time: which tile, its first cycle, its length.
 class TileClock {
@@ -137,10 +123,8 @@ class ConvPlan final : public AccessPlan {
     const BankMask a =
         banks_of_map(conv.in, chip, ceil_div<std::int64_t>(conv.cin, channel_block), conv.in_h, conv.in_w);
     const semantics::WeightLayout weights(semantics::conv_shape(conv), chip);
-    const BankMask w =
-        banks_of_lines(weight_line_, weights.sram_bytes() / chip.sram.line_bytes, chip) |
-        banks_of_lines(param_line_, ceil_div<std::int64_t>(conv.cout * semantics::kParamBytes, chip.sram.line_bytes),
-                       chip);
+    const BankMask w = banks_of_lines(weight_line_, weights.sram_bytes() / chip.sram.line_bytes, chip) |
+                       banks_of_bytes(conv.p_base, conv.cout * semantics::kParamBytes, chip);
     const BankMask r = has_residual_ ? banks_of_map(conv.residual, chip, out_blocks, conv.out_h, conv.out_w) : 0;
     const BankMask o = banks_of_map(conv.out, chip, out_blocks, conv.out_h, conv.out_w);
     banks_ = a | w | r | o;

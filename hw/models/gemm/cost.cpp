@@ -17,7 +17,7 @@ std::optional<std::string> gemm_check(const isa::Gemm& gemm, const isa::ChipConf
               " and ", chip.gemm.rows);
   }
   if (gemm.a_base % chip.sram.line_bytes != 0 || gemm.b_base % chip.sram.line_bytes != 0 ||
-      gemm.o_base % chip.sram.line_bytes != 0 || (gemm.per_column && gemm.p_base % chip.sram.line_bytes != 0)) {
+      gemm.o_base % chip.sram.line_bytes != 0) {
     return no("operands must begin on a line of ", chip.sram.line_bytes, " bytes");
   }
   return std::nullopt;

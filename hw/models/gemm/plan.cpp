@@ -45,7 +45,7 @@ class GemmPlan final : public AccessPlan {
         a_{static_cast<std::int64_t>(gemm.a_base) / line_bytes_, gemm.a_pitch, gemm.a_batch_pitch},
         b_{static_cast<std::int64_t>(gemm.b_base) / line_bytes_, gemm.b_pitch, gemm.b_batch_pitch},
         o_{static_cast<std::int64_t>(gemm.o_base) / line_bytes_, gemm.o_pitch, gemm.o_batch_pitch},
-        p_line_(static_cast<std::int64_t>(gemm.p_base) / line_bytes_),
+        p_base_(gemm.p_base),
         trans_a_(gemm.trans_a),
         trans_b_(gemm.trans_b),
         cursor_a_(schedule_),
@@ -63,8 +63,7 @@ class GemmPlan final : public AccessPlan {
     const GemmSchedule& s = schedule_;
     const BankMask a = trans_a_ ? rows_of(a_, s.k, s.m) : rows_of(a_, s.m, s.k);
     const BankMask b = trans_b_ ? rows_of(b_, s.n, s.k) : rows_of(b_, s.k, s.n);
-    const BankMask p =
-        s.per_column ? banks_of_lines(p_line_, ceil_div(s.n * semantics::kParamBytes, line_bytes_), chip) : 0;
+    const BankMask p = s.per_column ? banks_of_bytes(p_base_, s.n * semantics::kParamBytes, chip) : 0;
     const BankMask o = rows_of(o_, s.m, s.n);
     banks_ = a | b | p | o;
     self_conflict_ = ((a & b) | ((a | b) & p) | ((a | b | p) & o)) != 0;
@@ -171,10 +170,10 @@ class GemmPlan final : public AccessPlan {
     const Cycles offset = -s.load_cycles - s.param_lead;
     const GemmFold* fold = cursor_p_.locate(e, offset, [&](const GemmFold&) { return s.param_lines; });
     if (fold == nullptr || fold->k_tile != 0) return;
-    const std::int64_t first = fold->n_tile * s.cols * semantics::kParamBytes;
-    const std::int64_t end = std::min(s.n, (fold->n_tile + 1) * s.cols) * semantics::kParamBytes;
+    const std::int64_t first = p_base_ + fold->n_tile * s.cols * semantics::kParamBytes;
+    const std::int64_t end = p_base_ + std::min(s.n, (fold->n_tile + 1) * s.cols) * semantics::kParamBytes;
     const std::int64_t line = first / line_bytes_ + e - fold->stream - offset;
-    if (line <= (end - 1) / line_bytes_) out.add(static_cast<std::uint32_t>(p_line_ + line), false);
+    if (line <= (end - 1) / line_bytes_) out.add(static_cast<std::uint32_t>(line), false);
   }
 
   void write_o(Cycles e, AccessSet& out) {
@@ -196,7 +195,7 @@ class GemmPlan final : public AccessPlan {
   GemmSchedule schedule_;
   std::int64_t line_bytes_;
   Rows a_, b_, o_;
-  std::int64_t p_line_;
+  std::int64_t p_base_;
   bool trans_a_, trans_b_;
   FoldCursor cursor_a_, cursor_b_, cursor_p_, cursor_o_;
   BankMask banks_ = 0;

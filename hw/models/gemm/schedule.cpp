@@ -43,7 +43,8 @@ GemmSchedule::GemmSchedule(const isa::Gemm& gemm, const isa::ChipConfig& chip)
   step_cycles = stationary_b ? std::max(a_lines, write_lines) : std::max(a_lines, b_lines);
   load_cycles = stationary_b ? rows * b_lines : 0;
   if (per_column) {
-    param_lines = slice_lines(semantics::kParamBytes * cols, line);
+    const std::int64_t bytes = semantics::kParamBytes * cols;
+    param_lines = gemm.p_base % line == 0 ? slice_lines(bytes, line) : (bytes - 2) / line + 2;
     const Cycles first_sum = stationary_b ? load_cycles + step_cycles : k * step_cycles + 1;
     param_lead = std::max<Cycles>(0, param_lines - first_sum - fill_cycles);
   }

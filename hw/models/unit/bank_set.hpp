@@ -20,6 +20,12 @@ namespace tessera::hw {
   return mask;
 }
 
+/// Banks of the bytes [first, first + bytes).
+[[nodiscard]] inline BankMask banks_of_bytes(std::int64_t first, std::int64_t bytes, const isa::ChipConfig& chip) {
+  const std::int64_t line = first / chip.sram.line_bytes;
+  return bytes <= 0 ? 0 : banks_of_lines(line, (first + bytes - 1) / chip.sram.line_bytes - line + 1, chip);
+}
+
 /// Banks of rows [0, rows) of `columns` pixels in channel blocks [0, blocks).
 [[nodiscard]] inline BankMask banks_of_map(const isa::SramTensor& map, const isa::ChipConfig& chip, std::int64_t blocks,
                                            std::int64_t rows, std::int64_t columns) {
