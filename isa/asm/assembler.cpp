@@ -250,7 +250,7 @@ class Assembler {
       start = b.offset;
       size = b.size;
     }
-    constexpr std::uint64_t kMaxImage = std::uint64_t{1} << 32;
+    constexpr std::uint64_t kMaxImage = std::uint64_t{1} << 30;
     if (weights_extent(program_) > kMaxImage) {
       fail(".data: a weights image of ", weights_extent(program_), " bytes: expected at most ", kMaxImage);
       return;
