@@ -2,8 +2,8 @@
 // Every backend fills the same structure; `reference` leaves times at 0.
 #pragma once
 
-#include <cstdint>
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,10 +19,10 @@ struct InstructionRecord {
   std::uint16_t section = 0;
   std::uint32_t index = 0;
   std::uint16_t layer = 0;
-  Cycles ready = 0;   // first cycle it stood at the head of its queue
-  Cycles start = 0;   // cycle in which the unit pops it
-  Cycles finish = 0;  // cycle in which its signals are issued
-  Bytes dram_read = 0;   // AXI beats x data bytes
+  Cycles ready = 0;     // first cycle it stood at the head of its queue
+  Cycles start = 0;     // cycle in which the unit pops it
+  Cycles finish = 0;    // cycle in which its signals are issued
+  Bytes dram_read = 0;  // AXI beats x data bytes
   Bytes dram_write = 0;
   std::array<Cycles, kStallCauses> stall{};  // waits between ready and finish, by cause
 };
@@ -47,12 +47,13 @@ struct SectionResult {
 };
 
 struct RunResult {
-  Cycles cycles = 0;  // first doorbell to last interrupt, host steps included
+  Cycles cycles = 0;               // first doorbell to last interrupt, host steps included
+  std::vector<Cycles> frame_ends;  // last interrupt of each frame; instructions and sections are those of frame 0
   std::vector<UnitResult> units;
   std::vector<DramChannelResult> channels;
   std::vector<InstructionRecord> instructions;  // ordered by (section, core, queue, index)
   std::vector<SectionResult> sections;
-  Bytes fetch_bytes = 0;  // instruction fetch
+  Bytes fetch_bytes = 0;                  // instruction fetch
   Bytes load_bytes = 0, store_bytes = 0;  // AXI
   Bytes host_read_bytes = 0, host_write_bytes = 0;
   Cycles stepped_cycles = 0;  // unit-cycles that were stepped rather than fast-forwarded

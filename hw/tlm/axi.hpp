@@ -28,9 +28,7 @@ struct AxiExtension : ::tlm::tlm_extension<AxiExtension> {
   std::uint16_t beats = 1;
 
   [[nodiscard]] ::tlm::tlm_extension_base* clone() const override { return new AxiExtension(*this); }
-  void copy_from(const ::tlm::tlm_extension_base& other) override {
-    *this = static_cast<const AxiExtension&>(other);
-  }
+  void copy_from(const ::tlm::tlm_extension_base& other) override { *this = static_cast<const AxiExtension&>(other); }
 };
 
 }  // namespace tessera::tlm_base

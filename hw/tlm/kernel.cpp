@@ -18,7 +18,11 @@ Simulation::~Simulation() { sc_core::sc_curr_simcontext = previous_; }
 
 void Simulation::run() {
   TESSERA_CHECK(sc_core::sc_curr_simcontext == context_.get(), "another simulation was started inside this one");
-  sc_core::sc_start();
+  try {
+    sc_core::sc_start();
+  } catch (const sc_core::sc_report& report) {
+    throw InternalError(report.what());  // an exception that left a process
+  }
 }
 
 }  // namespace tessera::tlm_base

@@ -1,0 +1,71 @@
+#include "hw/models/sram/sram.hpp"
+
+#include "hw/common/error.hpp"
+#include "hw/tlm/clock.hpp"
+
+namespace tessera::hw {
+
+using tlm_base::now_cycle;
+
+Sram::Sram(const sc_core::sc_module_name& name, const SramOptions& options)
+    : sc_module(name), options_(options), claims_event_("claims"), requests_event_("requests") {
+  SC_METHOD(on_claims);
+  sensitive << claims_event_;
+  dont_initialize();
+  SC_METHOD(on_requests);
+  sensitive << requests_event_;
+  dont_initialize();
+}
+
+void Sram::attach(int port, SramClient& client) { clients_[static_cast<std::size_t>(port)] = &client; }
+
+void Sram::claim(int port, BankMask banks, bool alone) {
+  claims_[static_cast<std::size_t>(port)] = {true, alone, banks};
+  tlm_base::notify_at(claims_event_, now_cycle() + 1, tlm_base::kDeliver);
+}
+
+void Sram::release(int port) {
+  claims_[static_cast<std::size_t>(port)] = Claim{};
+  tlm_base::notify_at(claims_event_, now_cycle() + 1, tlm_base::kDeliver);
+}
+
+void Sram::on_claims() {
+  const Cycles n = now_cycle();
+  BankMask once = 0, twice = 0;
+  for (const Claim& claim : claims_) {
+    twice |= once & claim.banks;
+    once |= claim.banks;
+  }
+  for (std::size_t port = 0; port < claims_.size(); ++port) {
+    const Claim& claim = claims_[port];
+    if (!claim.active) continue;
+    clients_[port]->set_private(!options_.no_shortcuts && !claim.alone && (claim.banks & twice) == 0, n);
+  }
+}
+
+void Sram::request(int port, BankMask banks) {
+  TESSERA_CHECK(clients_[static_cast<std::size_t>(port)] != nullptr, "request of unattached port ", port);
+  requests_[static_cast<std::size_t>(port)] = banks;
+  if (any_request_) return;
+  any_request_ = true;
+  tlm_base::notify_at(requests_event_, now_cycle(), tlm_base::kDecide);
+}
+
+void Sram::on_requests() {
+  if (options_.ideal) {
+    decision_.granted = static_cast<PortMask>((1u << kSramPorts) - 1);
+  } else {
+    const Cycles n = now_cycle();
+    decision_ = arbiter_.decide(requests_, [&](int port) {
+      SramClient* client = clients_[static_cast<std::size_t>(port)];
+      return client != nullptr && client->requests_in(n);
+    });
+    for (PortMask refused = decision_.refused; refused != 0; refused = static_cast<PortMask>(refused & (refused - 1))) {
+      ++refusals_;
+    }
+  }
+  requests_.fill(0);
+  any_request_ = false;
+}
+
+}  // namespace tessera::hw

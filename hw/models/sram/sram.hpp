@@ -1,0 +1,66 @@
+// The scratchpad's SystemC module: collects the bank requests of a cycle, decides once (phase decide), and compares the
+// claims of the units so that those whose banks are private are not stepped. Leaves out: bytes, read latency.
+#pragma once
+
+#include <array>
+#include <systemc>
+
+#include "hw/models/sram/arbiter.hpp"
+
+namespace tessera::hw {
+
+/// A unit, as the scratchpad sees it.
+class SramClient {
+ public:
+  virtual ~SramClient() = default;
+  /// Phase deliver of cycle n: from n on the unit's claim meets nobody else's (it may be fast-forwarded), or it does.
+  /// Called for every unit with a claim whenever any claim has changed.
+  virtual void set_private(bool is_private, Cycles n) = 0;
+  /// Phase decide: does the unit, being fast-forwarded, request in cycle n?
+  [[nodiscard]] virtual bool requests_in(Cycles n) = 0;
+};
+
+struct SramOptions {
+  bool no_shortcuts = false;  // nobody is private
+  bool ideal = false;         // nobody is refused
+};
+
+class Sram : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(Sram);
+  Sram(const sc_core::sc_module_name& name, const SramOptions& options);
+
+  void attach(int port, SramClient& client);
+  /// Phase commit: from the next cycle on the unit may touch `banks`. `alone`: it may not be private (it can meet
+  /// itself).
+  void claim(int port, BankMask banks, bool alone);
+  void release(int port);
+  /// Phase evaluate.
+  void request(int port, BankMask banks);
+  /// Phase commit: answer to the request of this cycle.
+  [[nodiscard]] bool granted(int port) const { return (decision_.granted >> port & 1) != 0; }
+
+  [[nodiscard]] Cycles refusals() const { return refusals_; }
+
+ private:
+  struct Claim {
+    bool active = false;
+    bool alone = false;
+    BankMask banks = 0;
+  };
+  void on_claims();
+  void on_requests();
+
+  SramOptions options_;
+  SramArbiter arbiter_;
+  std::array<SramClient*, kSramPorts> clients_{};
+  std::array<Claim, kSramPorts> claims_{};
+  std::array<BankMask, kSramPorts> requests_{};
+  bool any_request_ = false;
+  SramDecision decision_;
+  Cycles refusals_ = 0;
+  sc_core::sc_event claims_event_;
+  sc_core::sc_event requests_event_;
+};
+
+}  // namespace tessera::hw

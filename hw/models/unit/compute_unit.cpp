@@ -1,0 +1,115 @@
+#include "hw/models/unit/compute_unit.hpp"
+
+#include <utility>
+
+#include "hw/common/error.hpp"
+#include "hw/tlm/clock.hpp"
+
+namespace tessera::hw {
+
+using tlm_base::kCommit;
+using tlm_base::kEvaluate;
+using tlm_base::notify_at;
+using tlm_base::now_cycle;
+
+ComputeUnit::ComputeUnit(const sc_core::sc_module_name& name, int queue, const SramGeometry& geometry,
+                         PlanFactory factory, Sram& sram, IssueSource& source)
+    : sc_module(name),
+      queue_(queue),
+      factory_(std::move(factory)),
+      sram_(sram),
+      source_(source),
+      unit_(geometry),
+      evaluate_event_("evaluate"),
+      commit_event_("commit") {
+  sram.attach(queue, *this);
+  SC_METHOD(on_evaluate);
+  sensitive << evaluate_event_;
+  dont_initialize();
+  SC_METHOD(on_commit);
+  sensitive << commit_event_;
+  dont_initialize();
+}
+
+void ComputeUnit::start(const isa::Instruction& instruction, Cycles n, std::uint64_t) {
+  TESSERA_CHECK(!busy_ && !popped_, name(), " started in cycle ", n, " while busy");
+  popped_ = true;
+  if (const auto* nop = std::get_if<isa::Nop>(&instruction.body)) {
+    nop_cycles_ = nop->cycles;
+    plan_.reset();
+  } else {
+    plan_ = factory_(instruction);
+    macs_issued_ += plan_->macs_issued();
+    array_cycles_ += plan_->array_cycles();
+  }
+  notify_at(commit_event_, n, kCommit);
+}
+
+void ComputeUnit::set_private(bool is_private, Cycles n) {
+  if (!busy_) return;
+  if (is_private) {
+    if (!private_) notify_at(commit_event_, unit_.finish_if_unrefused() - 1, kCommit);
+    private_ = true;
+    return;
+  }
+  if (private_) {
+    (void)unit_.advance_to(n);
+    commit_event_.cancel();
+    private_ = false;
+  }
+  notify_at(evaluate_event_, n, kEvaluate);
+}
+
+void ComputeUnit::on_evaluate() {
+  if (!busy_ || private_) return;
+  const Cycles n = now_cycle();
+  ++stepped_;
+  evaluated_ = n;
+  if (const BankMask banks = unit_.request(); banks != 0) sram_.request(queue_, banks);
+  notify_at(commit_event_, n, kCommit);
+}
+
+void ComputeUnit::on_commit() {
+  const Cycles n = now_cycle();
+  if (popped_) {
+    popped_ = false;
+    private_ = false;
+    if (plan_) {
+      unit_.start(n, std::move(plan_));
+    } else {
+      unit_.start_nop(n, nop_cycles_);
+    }
+    if (!unit_.state().active) {
+      finish(n);
+      return;
+    }
+    busy_ = true;
+    sram_.claim(queue_, unit_.banks(), unit_.may_self_conflict());
+    return;
+  }
+  if (!busy_) return;
+  if (private_) {
+    if (unit_.advance_to(n + 1)) finish(n);
+    return;
+  }
+  if (evaluated_ != n) return;
+  if (unit_.commit(sram_.granted(queue_))) {
+    finish(n);
+  } else {
+    notify_at(evaluate_event_, n + 1, kEvaluate);
+  }
+}
+
+void ComputeUnit::finish(Cycles n) {
+  const RigidUnitState& state = unit_.state();
+  if (busy_) sram_.release(queue_);
+  busy_ = false;
+  private_ = false;
+  StallCounts stalls{};
+  stalls[static_cast<std::size_t>(StallCause::sram_bank_conflict)] = state.conflicts;
+  account_.add(StallCause::sram_bank_conflict, state.conflicts);
+  account_.busy += n + 1 - state.start - state.conflicts;
+  source_.finished(queue_, n + 1, stalls, 0);
+}
+
+}  // namespace tessera::hw

@@ -1,0 +1,52 @@
+#include "hw/platform/platform.hpp"
+
+#include "hw/common/error.hpp"
+#include "hw/platform/runner.hpp"
+#include "hw/tlm/kernel.hpp"
+
+namespace tessera::platform {
+
+namespace {
+
+/// What can be refused before the first cycle.
+void check_program(const isa::Program& program, const isa::ChipConfig& chip, const RunOptions& options) {
+  for (const isa::Section& section : program.sections) {
+    if (section.host_step >= 0 && !options.host_step) {
+      user_error("section '", section.name, "' is a host step, and no host was given");
+    }
+    for (const isa::QueueStream& stream : section.streams) {
+      if (stream.core >= chip.cores || !has_unit(chip, stream.queue)) {
+        user_error("section '", section.name, "': instructions for core ", int{stream.core}, " queue ",
+                   isa::to_string(static_cast<isa::QueueId>(stream.queue)), ", which ", chip.name, " does not have");
+      }
+      if (stream.words.size() > static_cast<std::size_t>(chip.cp.ring_words)) {
+        throw ProgramError(detail::concat("section '", section.name, "': ", stream.words.size(), " words for queue ",
+                                          isa::to_string(static_cast<isa::QueueId>(stream.queue)), ", a ring holds ",
+                                          chip.cp.ring_words, " (cp.ring_words)"));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+hw::RunResult run_program(const isa::Program& program, const isa::ChipConfig& chip, const DramLayout& layout,
+                          hw::DramStorage& dram, const RunOptions& options) {
+  check_program(program, chip, options);
+  tlm_base::Simulation simulation;
+  Runner runner("runner", program, chip, layout, dram, options);
+  Chip machine(chip, dram, runner, options);
+  runner.connect(machine);
+  simulation.run();
+  runner.check_outcome();
+  return runner.result();
+}
+
+hw::RunResult run_program(const isa::Program& program, const isa::ChipConfig& chip, hw::DramStorage& dram,
+                          const RunOptions& options) {
+  const DramLayout layout = place_program(program, chip);
+  load_program(program, layout, dram);
+  return run_program(program, chip, layout, dram, options);
+}
+
+}  // namespace tessera::platform

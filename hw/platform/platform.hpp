@@ -1,0 +1,61 @@
+// Runs a compiled program on the SystemC chip: builds the modules from a chip file, starts section after section
+// through the control ports, executes host steps between them, applies values at finish, collects the accounts. Leaves
+// out: reports and traces (runtime, traces), the RTL backend (hw/cosim).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "hw/models/dram/storage.hpp"
+#include "hw/platform/dram_layout.hpp"
+#include "hw/platform/run_result.hpp"
+#include "isa/chip.hpp"
+#include "isa/isa.hpp"
+#include "isa/program/program.hpp"
+
+namespace tessera::hw {
+class MemoryObserver;
+}
+
+namespace tessera::platform {
+
+/// What a host step cost. Values are the callback's own business (it may skip them when timing_only).
+struct HostCost {
+  Cycles cycles = 0;  // core cycles
+  Bytes read_bytes = 0;
+  Bytes write_bytes = 0;
+};
+
+/// Sees every instruction when it finishes, in the order of finish cycles. Never changes a cycle.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void on_instruction(const isa::Instruction& instruction, const hw::InstructionRecord& record) = 0;
+};
+
+struct RunOptions {
+  bool timing_only = false;              // no values: SRAM and DRAM contents stay as they are
+  bool no_shortcuts = false;             // step every unit in every cycle
+  bool ideal_sram = false;               // no refusal
+  bool ideal_dram = false;               // latency 1, unlimited bandwidth
+  std::uint64_t process_order_seed = 0;  // not 0: modules are created in a shuffled order; results must not change
+  Cycles max_cycles = 0;                 // not 0: ProgramError when the run gets this far
+  int frames = 1;
+  /// Required if the program has host steps.
+  std::function<HostCost(const isa::HostStep&)> host_step;
+  /// Called before each frame starts (to place inputs) and after it ended (to fetch outputs).
+  std::function<void(int frame)> begin_frame, end_frame;
+  RunObserver* observer = nullptr;
+  hw::MemoryObserver* memory_observer = nullptr;
+};
+
+/// `dram` holds the program already (load_program) and the inputs. Faults, stuck machines, non-zero semaphores at a
+/// section's end and the watchdog are ProgramErrors that say where and why.
+[[nodiscard]] hw::RunResult run_program(const isa::Program& program, const isa::ChipConfig& chip,
+                                        const DramLayout& layout, hw::DramStorage& dram, const RunOptions& options);
+/// Places and loads the program first.
+[[nodiscard]] hw::RunResult run_program(const isa::Program& program, const isa::ChipConfig& chip, hw::DramStorage& dram,
+                                        const RunOptions& options);
+
+}  // namespace tessera::platform

@@ -1,0 +1,296 @@
+#include "hw/platform/runner.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "hw/common/error.hpp"
+#include "hw/tlm/clock.hpp"
+
+namespace tessera::platform {
+
+using hw::CpState;
+using tlm_base::kCommit;
+using tlm_base::kDeliver;
+using tlm_base::notify_at;
+using tlm_base::now_cycle;
+
+namespace reg = isa::registers;
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::uint32_t low(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+std::uint32_t high(std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); }
+
+}  // namespace
+
+/// DRAM behind the base registers, for the values.
+class Runner::CoreDram : public semantics::DramAccess {
+ public:
+  CoreDram(hw::DramStorage& storage, const DramLayout& layout) : storage_(storage), layout_(layout) {}
+  void read(std::uint8_t base_register, std::uint64_t offset, std::uint8_t* out, std::size_t bytes) override {
+    storage_.read(layout_.base[base_register] + offset, out, bytes);
+  }
+  void write(std::uint8_t base_register, std::uint64_t offset, const std::uint8_t* in, std::size_t bytes) override {
+    storage_.write(layout_.base[base_register] + offset, in, bytes);
+  }
+  [[nodiscard]] semantics::DramLimits limits() const override { return layout_.limit; }
+
+ private:
+  hw::DramStorage& storage_;
+  const DramLayout& layout_;
+};
+
+Runner::Runner(const sc_core::sc_module_name& name, const isa::Program& program, const isa::ChipConfig& config,
+               const DramLayout& layout, hw::DramStorage& dram, const RunOptions& options)
+    : sc_module(name),
+      program_(program),
+      config_(config),
+      layout_(layout),
+      options_(options),
+      dram_(std::make_unique<CoreDram>(dram, layout)),
+      event_("next"),
+      watchdog_event_("watchdog") {
+  for (int i = 0; i < config.cores; ++i) {
+    CoreSide& side = cores_.emplace_back();
+    side.control_isock = std::make_unique<tlm_utils::simple_initiator_socket<Runner>>(
+        ("control" + std::to_string(i) + "_isock").c_str());
+    if (!options.timing_only) side.sram.assign(static_cast<std::size_t>(config.sram.banks * config.sram.size_bytes), 0);
+  }
+  SC_METHOD(on_event);
+  sensitive << event_;
+  SC_METHOD(on_watchdog);
+  sensitive << watchdog_event_;
+  dont_initialize();
+}
+
+Runner::~Runner() = default;
+
+void Runner::connect(Chip& chip) {
+  chip_ = &chip;
+  for (int i = 0; i < chip.cores(); ++i) cores_[at(i)].control_isock->bind(chip.core(i).cp->control_tsock);
+}
+
+void Runner::write_register(int core, std::uint32_t offset, std::uint32_t value) {
+  tlm::tlm_generic_payload trans;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  std::array<std::uint8_t, 4> data{};
+  std::memcpy(data.data(), &value, data.size());
+  trans.set_command(tlm::TLM_WRITE_COMMAND);
+  trans.set_address(offset);
+  trans.set_data_ptr(data.data());
+  trans.set_data_length(4);
+  trans.set_streaming_width(4);
+  trans.set_byte_enable_ptr(nullptr);
+  trans.set_dmi_allowed(false);
+  trans.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+  (*cores_[at(core)].control_isock)->b_transport(trans, delay);
+  TESSERA_CHECK(trans.is_response_ok(), "register ", offset, " of core ", core, " refused a write");
+}
+
+void Runner::next(Cycles n) {
+  if (n == 0 && section_ == 0 && frame_ == 0 && result_.sections.empty()) {
+    if (options_.max_cycles > 0) notify_at(watchdog_event_, options_.max_cycles, kDeliver);
+    if (options_.begin_frame) options_.begin_frame(0);
+    begin_section(0);
+    return;
+  }
+  if (in_host_step_ || all_stopped()) end_section(n);
+}
+
+void Runner::on_event() {
+  if (finished_ || failure_) return;
+  // The kernel would turn what escapes a process into a report without type.
+  try {
+    next(now_cycle());
+  } catch (const std::exception&) {
+    failure_ = std::current_exception();
+    sc_core::sc_stop();
+  }
+}
+
+void Runner::on_watchdog() {
+  if (finished_ || failure_) return;
+  fail(detail::concat("watchdog: the run is not finished after ", options_.max_cycles, " cycles (section '",
+                      program_.sections[section_].name, "', frame ", frame_, ")"));
+}
+
+void Runner::begin_section(Cycles n) {
+  while (true) {
+    if (section_ == program_.sections.size()) {
+      result_.frame_ends.push_back(n);
+      if (options_.end_frame) options_.end_frame(frame_);
+      section_ = 0;
+      if (++frame_ == options_.frames) {
+        finished_ = true;
+        result_.cycles = n;
+        sc_core::sc_stop();
+        return;
+      }
+      if (options_.begin_frame) options_.begin_frame(frame_);
+      if (program_.sections.empty()) continue;
+    }
+    break;
+  }
+  const isa::Section& section = program_.sections[section_];
+  if (frame_ == 0) result_.sections.push_back({section.name, section.host_step >= 0, n, 0});
+  if (section.host_step >= 0) {
+    begin_host_step(section, n);
+  } else {
+    begin_npu_section(section);
+  }
+}
+
+void Runner::begin_host_step(const isa::Section& section, Cycles n) {
+  HostCost cost = options_.host_step(program_.host_steps.at(at(section.host_step)));
+  cost.cycles = std::max<Cycles>(cost.cycles, 1);  // at least the cycle in which it is told apart from its neighbours
+  in_host_step_ = true;
+  host_.busy += cost.cycles;
+  result_.host_read_bytes += cost.read_bytes;
+  result_.host_write_bytes += cost.write_bytes;
+  for (int i = 0; i < chip_->cores(); ++i) chip_->core(i).cp->account_host(n, n + cost.cycles);
+  notify_at(event_, n + cost.cycles, kDeliver);
+}
+
+void Runner::expect_signals(const isa::Section& section) {
+  waiter_.fill(-1);
+  struct Count {
+    int core, queue, semaphore, amount;
+  };
+  std::vector<Count> signals;
+  for (const isa::QueueStream& stream : section.streams) {
+    std::size_t word = 0;
+    while (word < stream.words.size()) {
+      const isa::DecodeResult decoded = isa::decode(&stream.words[word], stream.words.size() - word);
+      if (!decoded.ok()) break;  // the command processor will fault there
+      word += decoded.words;
+      for (const isa::Wait& wait : decoded.instruction.header.waits) {
+        if (wait.count == 0 || wait.semaphore < hw::kLocalSemaphores) continue;
+        int& waiter = waiter_[wait.semaphore];
+        if (waiter >= 0 && waiter != stream.core) {
+          fail(detail::concat("section '", section.name, "': cores ", waiter, " and ", int{stream.core},
+                              " both wait for global semaphore ", int{wait.semaphore}));
+        }
+        waiter = stream.core;
+      }
+      for (const isa::Signal& signal : decoded.instruction.header.signals) {
+        if (signal.amount != 0) signals.push_back({stream.core, stream.queue, signal.semaphore, 1});
+      }
+    }
+  }
+  for (const Count& s : signals) {
+    const bool global = s.semaphore >= hw::kLocalSemaphores;
+    const int target = global ? waiter_[at(s.semaphore)] : s.core;
+    if (target < 0) continue;
+    chip_->core(target).cp->expect_signals(s.semaphore, target == s.core ? s.queue : hw::kQueues, s.amount);
+  }
+}
+
+void Runner::begin_npu_section(const isa::Section& section) {
+  expect_signals(section);
+  if (failure_) return;
+  const std::size_t instructions = isa::base_register_of(isa::BufferKind::instructions);
+  for (int i = 0; i < chip_->cores(); ++i) {
+    for (std::uint32_t b = 0; b < kBaseRegisters; ++b) {
+      write_register(i, reg::kBaseLow + b * 16, low(layout_.base[b]));
+      write_register(i, reg::kBaseHigh + b * 16, high(layout_.base[b]));
+      write_register(i, reg::kLimitLow + b * 16, low(layout_.limit[b]));
+      write_register(i, reg::kLimitHigh + b * 16, high(layout_.limit[b]));
+    }
+    for (std::uint32_t q = 0; q < static_cast<std::uint32_t>(hw::kQueues); ++q) {
+      write_register(i, reg::kWritePointer + q * 16, 0);
+    }
+  }
+  for (std::size_t s = 0; s < section.streams.size(); ++s) {
+    const isa::QueueStream& stream = section.streams[s];
+    const std::uint64_t ring = layout_.base[instructions] + layout_.stream_offset[section_][s];
+    const std::uint32_t offset = std::uint32_t{stream.queue} * 16;
+    write_register(stream.core, reg::kRingBaseLow + offset, low(ring));
+    write_register(stream.core, reg::kRingBaseHigh + offset, high(ring));
+    write_register(stream.core, reg::kRingWords + offset, static_cast<std::uint32_t>(config_.cp.ring_words));
+    write_register(stream.core, reg::kWritePointer + offset, static_cast<std::uint32_t>(stream.words.size()));
+  }
+  for (int i = 0; i < chip_->cores(); ++i) {
+    cores_[at(i)].state = CpState::running;
+    write_register(i, reg::kControl, 1);
+  }
+}
+
+bool Runner::all_stopped() const {
+  return remote_pending_ == 0 &&
+         std::all_of(cores_.begin(), cores_.end(), [](const CoreSide& side) { return side.state != CpState::running; });
+}
+
+void Runner::on_state(int core, CpState state) {
+  cores_[at(core)].state = state;
+  // Another core may still move in this cycle: looked at again at the begin of the next.
+  if (all_stopped()) notify_at(event_, now_cycle() + 1, kDeliver);
+}
+
+void Runner::end_section(Cycles n) {
+  if (!in_host_step_) {
+    for (int i = 0; i < chip_->cores(); ++i) {
+      chip_->core(i).cp->account_until(n);
+      if (chip_->core(i).cp->core().fault().any) return fail(fault_text(i, n));
+    }
+    const bool stuck =
+        std::any_of(cores_.begin(), cores_.end(), [](const CoreSide& side) { return side.state == CpState::stuck; });
+    if (stuck) return fail(stuck_text(n));
+    for (int i = 0; i < chip_->cores(); ++i) {
+      for (int s = 0; s < hw::kSemaphores; ++s) {
+        const int value = chip_->core(i).cp->core().semaphore(s);
+        if (value == 0) continue;
+        return fail(detail::concat("section '", program_.sections[section_].name, "': semaphore ", s, " of core ", i,
+                                   " is ", value,
+                                   " at the end, expected 0: it was signalled more often than waited for"));
+      }
+    }
+  }
+  in_host_step_ = false;
+  if (frame_ == 0) result_.sections.back().end = n;
+  ++section_;
+  begin_section(n);
+}
+
+void Runner::on_finish(int core, const isa::Instruction& instruction, const hw::InstructionRecord& record) {
+  if (!options_.timing_only && instruction.header.opcode != isa::Opcode::nop) {
+    semantics::Memory memory;
+    memory.sram = cores_[at(core)].sram.data();
+    memory.sram_bytes = cores_[at(core)].sram.size();
+    memory.dram = dram_.get();
+    try {
+      semantics::execute_checked(instruction, config_, memory);
+    } catch (const std::exception&) {
+      if (!failure_) failure_ = std::current_exception();
+      sc_core::sc_stop();
+    }
+  }
+  hw::InstructionRecord complete = record;
+  complete.section = static_cast<std::uint16_t>(section_);
+  if (options_.observer != nullptr) options_.observer->on_instruction(instruction, complete);
+  if (frame_ == 0) result_.instructions.push_back(complete);
+}
+
+void Runner::on_global_signal(int core, const isa::Signal& signal) {
+  const int waiter = waiter_[signal.semaphore];
+  if (waiter < 0) {
+    fail(detail::concat("core ", core, " signals global semaphore ", int{signal.semaphore}, ", nobody waits for it"));
+    return;
+  }
+  // Visible semaphore_hop_cycles later than a local one.
+  chip_->core(waiter).cp->remote_signal(now_cycle() + config_.chip.semaphore_hop_cycles, signal);
+}
+
+void Runner::fail(const std::string& text) {
+  if (failure_) return;
+  failure_ = std::make_exception_ptr(ProgramError(text));
+  sc_core::sc_stop();
+}
+
+void Runner::check_outcome() const {
+  if (failure_) std::rethrow_exception(failure_);
+  TESSERA_CHECK(finished_, "the simulation ended in cycle ", now_cycle(), " without an event left, in section ",
+                section_);
+}
+
+}  // namespace tessera::platform

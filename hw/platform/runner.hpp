@@ -1,0 +1,82 @@
+// Drives a chip through the sections of a program, as the driver on the host would: registers, doorbell, interrupt,
+// host step. Its register accesses take no time (README.md). Collects records and applies values at finish.
+#pragma once
+
+#include <array>
+#include <exception>
+#include <memory>
+#include <string>
+#include <systemc>
+#include <vector>
+
+#include <tlm_utils/simple_initiator_socket.h>
+
+#include "hw/platform/chip.hpp"
+#include "isa/semantics/execute.hpp"
+
+namespace tessera::platform {
+
+class Runner : public sc_core::sc_module, public hw::CpListener {
+ public:
+  SC_HAS_PROCESS(Runner);
+  Runner(const sc_core::sc_module_name& name, const isa::Program& program, const isa::ChipConfig& config,
+         const DramLayout& layout, hw::DramStorage& dram, const RunOptions& options);
+
+  ~Runner() override;
+
+  /// Binds to the chip; it must outlive the run.
+  void connect(Chip& chip);
+  /// After the simulation: throws the ProgramError it ended with, if any.
+  void check_outcome() const;
+  [[nodiscard]] hw::RunResult result();
+
+  // CpListener
+  void on_finish(int core, const isa::Instruction& instruction, const hw::InstructionRecord& record) override;
+  void on_global_signal(int core, const isa::Signal& signal) override;
+  void on_state(int core, hw::CpState state) override;
+
+ private:
+  class CoreDram;
+  struct CoreSide {
+    std::unique_ptr<tlm_utils::simple_initiator_socket<Runner>> control_isock;
+    std::vector<std::uint8_t> sram;
+    hw::CpState state = hw::CpState::running;
+  };
+
+  void on_event();
+  void next(Cycles n);
+  void on_watchdog();
+  void begin_section(Cycles n);
+  void begin_npu_section(const isa::Section& section);
+  void begin_host_step(const isa::Section& section, Cycles n);
+  void end_section(Cycles n);
+  void expect_signals(const isa::Section& section);
+  void fail(const std::string& text);
+  [[nodiscard]] std::string fault_text(int core, Cycles n);
+  [[nodiscard]] std::string stuck_text(Cycles n);
+  void write_register(int core, std::uint32_t offset, std::uint32_t value);
+  [[nodiscard]] bool all_stopped() const;
+
+  const isa::Program& program_;
+  const isa::ChipConfig& config_;
+  const DramLayout& layout_;
+  const RunOptions& options_;
+  Chip* chip_ = nullptr;
+  std::unique_ptr<CoreDram> dram_;
+  std::vector<CoreSide> cores_;
+
+  int frame_ = 0;
+  std::size_t section_ = 0;
+  bool in_host_step_ = false;
+  int remote_pending_ = 0;                     // global signals on their way
+  std::array<int, hw::kSemaphores> waiter_{};  // core that waits for a global semaphore, -1: none
+  std::exception_ptr failure_;                 // what the run ends with
+  bool finished_ = false;
+
+  hw::RunResult result_;
+  UnitAccount host_;
+  sc_core::sc_event event_;
+  sc_core::sc_event watchdog_event_;
+};
+
+}  // namespace tessera::platform
