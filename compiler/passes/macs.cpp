@@ -1,5 +1,6 @@
 #include "compiler/passes/macs.hpp"
 
+#include "compiler/ir/marks.hpp"
 #include "hw/common/error.hpp"
 
 namespace tessera::compiler {
@@ -22,7 +23,7 @@ std::int64_t work_each(const Shape& weight) { return weight[0] == 0 ? 0 : elemen
 }  // namespace
 
 std::int64_t macs(const Graph& graph, const Node& node) {
-  if (!node.domain.empty()) return 0;
+  if (!node.domain.empty() || node.attributes.count(kScaleShiftConv) != 0) return 0;
   const auto shape = [&](const std::string& value) -> const Shape& { return shape_or_refuse(graph, node, value); };
   const std::string& op = node.op;
   if (op == "Conv" || op == "ConvInteger") {

@@ -3,17 +3,9 @@
 #include "compiler/ir/builder.hpp"
 #include "compiler/ir/marks.hpp"
 #include "compiler/ir/topology.hpp"
+#include "compiler/passes/rewrite.hpp"
 
 namespace tessera::compiler {
-namespace {
-
-bool has_shape(const Graph& graph, const std::string& value) {
-  const auto it = graph.values.find(value);
-  return graph.is_constant(value) || (it != graph.values.end() && it->second.shape.has_value());
-}
-
-}  // namespace
-
 std::size_t settle_softmax(Graph& graph) {
   std::vector<Node> nodes;
   std::size_t changed = 0;

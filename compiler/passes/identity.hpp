@@ -1,0 +1,14 @@
+// Operators that pass their input on.
+#pragma once
+
+#include <cstddef>
+
+#include "compiler/ir/graph.hpp"
+
+namespace tessera::compiler {
+
+/// Bypasses Identity, Dropout, Cast to the same type, Transpose without effect, Concat of one, Reshape to the same
+/// shape. Returns how many places changed.
+std::size_t remove_identity(Graph& graph);
+
+}  // namespace tessera::compiler
