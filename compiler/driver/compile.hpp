@@ -1,0 +1,39 @@
+// From a frozen quantised graph to a program for one chip: layers, schedule, allocation, emission. The front end
+// (import, passes, quantise) stands before it; the command calls both.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/graph.hpp"
+#include "compiler/ir/qgraph.hpp"
+#include "compiler/schedule/work.hpp"
+#include "isa/chip.hpp"
+#include "isa/program/program.hpp"
+
+namespace tessera::compiler {
+
+enum class ScheduleKind : std::uint8_t {
+  naive,     // layer by layer, one unit at a time
+  layer,     // units overlapped, maps that fit stay in SRAM
+  automatic  // the best that exists: layer
+};
+/// "naive", "layer", "auto"; UserError names what is legal.
+[[nodiscard]] ScheduleKind parse_schedule(const std::string& text);
+
+struct CompileOptions {
+  ScheduleKind schedule = ScheduleKind::automatic;
+  bool timing_only = false;
+  bool nhwc_inputs = false;
+  std::uint64_t seed = 0;  // recorded
+};
+
+struct Compiled {
+  isa::Program program;
+  Graph
+      schedule_view;  // tiles and addresses as nodes of the domain "tessera", for the IR dump of the stage "scheduled"
+};
+
+/// UserError: what the chip cannot hold or the backend cannot place.
+[[nodiscard]] Compiled compile(const QGraph& graph, const isa::ChipConfig& chip, const CompileOptions& options);
+
+}  // namespace tessera::compiler

@@ -1,0 +1,38 @@
+// The compiler's own prediction: a list simulation of the emitted items with the blocks' cost functions and one shared
+// DRAM bandwidth. Knows queue order, waits and the DRAM's peak; not bank conflicts, row misses, refresh.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/emit/order.hpp"
+#include "compiler/schedule/work.hpp"
+#include "isa/chip.hpp"
+
+namespace tessera::compiler {
+
+class Estimate {
+ public:
+  explicit Estimate(const isa::ChipConfig& chip);
+
+  /// Adds one section: `producers` by item, from order_items.
+  void section(const std::vector<WorkItem>& items, const std::vector<std::vector<std::int32_t>>& producers,
+               bool one_at_a_time);
+  /// Adds a host step that moves `bytes` and handles `elements`.
+  void host(std::int64_t elements, std::int64_t bytes);
+
+  [[nodiscard]] Cycles cycles() const { return now_; }
+
+ private:
+  [[nodiscard]] Cycles duration(const WorkItem& item) const;
+  const isa::ChipConfig& chip_;
+  double bytes_per_cycle_ = 1;
+  Cycles latency_ = 0;  // of a lone DRAM access, queue to data
+  Cycles now_ = 0;
+};
+
+/// Bytes that a LOAD or STORE moves through DRAM.
+[[nodiscard]] std::int64_t dma_bytes(const isa::Load& load);
+[[nodiscard]] std::int64_t dma_bytes(const isa::Store& store);
+
+}  // namespace tessera::compiler

@@ -1,0 +1,118 @@
+// Instructions of one tile: the part of Walk that fills operand addresses.
+#include <algorithm>
+
+#include "compiler/schedule/walk.hpp"
+#include "hw/common/error.hpp"
+#include "hw/common/units.hpp"
+
+namespace tessera::compiler {
+
+void Walk::body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& tile, const std::vector<SramView>& in,
+                const SramView& out, const ConstantTile& constants) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  if (l.kind == LayerKind::copy && l.output_channel % chip_.layout.channel_block != 0) {
+    reorder_body(id, core, tile, in[0], out);
+    return;
+  }
+  if (l.kind != LayerKind::conv) {
+    edp_body(id, core, tile, in, out, constants);
+    return;
+  }
+  std::vector<Tile> pieces;
+  switch (plan.split) {
+    case EngineSplit::rows:
+      for (const Rows& rows : cut(tile.rows, chip_.conv.engines, 1)) pieces.push_back({tile.n, rows, tile.channels});
+      break;
+    case EngineSplit::channels:
+      for (const Rows& channels : cut(tile.channels, chip_.conv.engines, channel_granule(l, chip_))) {
+        pieces.push_back({tile.n, tile.rows, channels});
+      }
+      break;
+    case EngineSplit::none:
+      pieces.push_back(tile);
+      break;
+  }
+  // A tile that is not shared takes the engines in turn.
+  if (pieces.size() == 1) {
+    conv_body(id, core, tile, in[0], out, constants, next_engine_);
+    next_engine_ = (next_engine_ + 1) % chip_.conv.engines;
+    return;
+  }
+  for (std::size_t e = 0; e < pieces.size(); ++e) {
+    conv_body(id, core, pieces[e], in[0], out, constants, static_cast<std::int64_t>(e));
+  }
+}
+
+void Walk::conv_body(int id, std::uint8_t core, const Tile& tile, const SramView& in, const SramView& out,
+                     const ConstantTile& constants, std::int64_t engine) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
+  const Value& value = graph_.values[static_cast<std::size_t>(l.inputs[0])];
+  const std::int64_t cb = chip_.layout.channel_block;
+  const std::int64_t line = chip_.sram.line_bytes;
+  isa::Conv conv = conv_geometry(l, graph_, tile);
+  const std::int64_t in_channel = value.first_channel + input_channels(l, tile.channels).first;
+  conv.in = operand(in, input_rows(l, tile.rows).first, in_channel / cb, chip_);
+  conv.out = operand(out, tile.rows.first, (l.output_channel + tile.channels.first) / cb, chip_);
+  put(conv.w_base,
+      constants.weights.first * line + c.weight_offset(tile.channels.first) - c.weight_offset(constants.first_channel));
+  put(conv.p_base,
+      constants.params.first * line + semantics::kParamBytes * (tile.channels.first - constants.first_param_channel));
+  if (!cost_.choose(conv)) {
+    user_error(l.node->name,
+               ": the convolution does not fit the engine even with one pixel group a tile: ", cost_.why());
+  }
+  const auto queue = static_cast<isa::QueueId>(static_cast<std::int64_t>(isa::QueueId::conv0) + engine);
+  WorkItem& w = item(core, queue, id);
+  w.tile = tile_text(tile, l);
+  w.body = conv;
+}
+
+void Walk::edp_body(int id, std::uint8_t core, const Tile& tile, const std::vector<SramView>& in, const SramView& out,
+                    const ConstantTile& constants) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const std::int64_t cb = chip_.layout.channel_block;
+  const std::int64_t line = chip_.sram.line_bytes;
+  isa::Edp edp = edp_geometry(l, graph_, tile);
+  const auto source = [&](std::size_t i, std::int64_t row) {
+    const Value& value = graph_.values[static_cast<std::size_t>(l.inputs[i])];
+    return operand(in[i], row, (value.first_channel + tile.channels.first) / cb, chip_);
+  };
+  edp.a = source(0, input_rows(l, tile.rows).first);
+  if (edp.has_b) edp.b = source(1, l.b_broadcast ? 0 : tile.rows.first);
+  edp.out = operand(out, tile.rows.first, (l.output_channel + tile.channels.first) / cb, chip_);
+  if (constants.params.first >= 0) put(edp.p_base, constants.params.first * line);
+  if (constants.table.first >= 0) put(edp.stages[0].table_base, constants.table.first * line);
+  WorkItem& w = item(core, isa::QueueId::edp, id);
+  w.tile = tile_text(tile, l);
+  w.body = edp;
+}
+
+/// A Concat part that starts inside a channel block: runs of channels that stay neighbours on both sides.
+void Walk::reorder_body(int id, std::uint8_t core, const Tile& tile, const SramView& in, const SramView& out) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const Value& value = graph_.values[static_cast<std::size_t>(l.inputs[0])];
+  const std::int64_t cb = chip_.layout.channel_block;
+  const std::int64_t line = chip_.sram.line_bytes;
+  for (std::int64_t c = tile.channels.first; c < tile.channels.end;) {
+    const std::int64_t from = value.first_channel + c;
+    const std::int64_t to = l.output_channel + c;
+    const std::int64_t run = std::min({cb - from % cb, cb - to % cb, tile.channels.end - c});
+    isa::Reorder reorder;
+    put(reorder.src_base, in.line_of(tile.rows.first, from / cb) * line + from % cb);
+    put(reorder.dst_base, out.line_of(tile.rows.first, to / cb) * line + to % cb);
+    put(reorder.run_bytes, run);
+    put(reorder.dims[4].count, tile.rows.count());
+    put(reorder.dims[4].src_stride, in.row_lines * line);
+    put(reorder.dims[4].dst_stride, out.row_lines * line);
+    put(reorder.dims[5].count, l.out.w);
+    put(reorder.dims[5].src_stride, cb);
+    put(reorder.dims[5].dst_stride, cb);
+    WorkItem& w = item(core, isa::QueueId::reorder, id);
+    w.tile = detail::concat(tile_text(tile, l), ", channel ", c);
+    w.body = reorder;
+    c += run;
+  }
+}
+
+}  // namespace tessera::compiler

@@ -1,0 +1,40 @@
+// What the weights buffer holds and where: per layer the convolution weights, the channel parameters or average
+// entries, and the table. One image of the whole network, loaded once; with timing only, the addresses without bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compiler/schedule/layer_graph.hpp"
+#include "isa/chip.hpp"
+#include "isa/semantics/layout.hpp"
+
+namespace tessera::compiler {
+
+struct LayerConstants {
+  std::optional<semantics::WeightLayout> layout;  // convolutions
+  std::int64_t cout_lanes = 1;
+  std::int64_t weights_offset = 0;       // in the weights buffer
+  std::int64_t useful_weight_bytes = 0;  // without padding lanes
+  std::int64_t params_offset = 0, params_bytes = 0;
+  std::int64_t table_offset = 0, table_bytes = 0;
+
+  /// SRAM bytes before the weights of output channel c (a multiple of the layer's granule, or all of them).
+  [[nodiscard]] std::int64_t weight_offset(std::int64_t c) const;
+  /// Real weights of channels [first, end).
+  [[nodiscard]] std::int64_t useful_weights(std::int64_t first, std::int64_t end) const;
+};
+
+struct Constants {
+  std::vector<LayerConstants> layers;
+  std::int64_t bytes = 0;
+  std::int64_t useful_bytes = 0;  // compulsory: weights, parameters, tables without padding
+};
+
+[[nodiscard]] Constants place_constants(const LayerGraph& graph, const isa::ChipConfig& chip);
+/// The image of the weights buffer.
+[[nodiscard]] std::vector<std::uint8_t> pack_constants(const LayerGraph& graph, const Constants& constants,
+                                                       const isa::ChipConfig& chip);
+
+}  // namespace tessera::compiler

@@ -1,0 +1,45 @@
+// LOAD and STORE instructions that move a part of a map between a view in SRAM and DRAM, in either of the two forms a
+// map has there: blocked as in SRAM (spilled maps), or an NCHW image (graph inputs and outputs, host steps, views).
+// Only real channels and pixels are moved. Leaves out: when (scheduler), how much is useful beyond that (all of it is).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/schedule/tile.hpp"
+
+namespace tessera::compiler {
+
+/// One instruction: the fields that LOAD and STORE share, and the bytes it moves.
+struct DmaPiece {
+  isa::Load body;
+  std::int64_t bytes = 0;
+};
+[[nodiscard]] isa::Store as_store(const isa::Load& load);
+
+/// Where a map lies in DRAM.
+struct DramMap {
+  std::uint8_t base_register = 0;
+  std::int64_t offset = 0;
+  MapShape shape;
+};
+
+/// Bytes of a blocked map in DRAM: like in SRAM, but the last channel block holds only its real channels.
+[[nodiscard]] std::int64_t blocked_bytes(const MapShape& shape, const isa::ChipConfig& chip);
+
+/// Rows and channels of image n of a blocked map in DRAM <-> the view, which numbers rows and channels alike.
+[[nodiscard]] std::vector<DmaPiece> blocked_pieces(const DramMap& map, std::int64_t n, const Rows& rows,
+                                                   const Rows& channels, const SramView& view,
+                                                   const isa::ChipConfig& chip);
+
+/// The same for an NCHW image; channel c of the image is channel c + view_channel of the view.
+[[nodiscard]] std::vector<DmaPiece> image_pieces(const DramMap& map, std::int64_t n, const Rows& rows,
+                                                 const Rows& channels, const SramView& view, std::int64_t view_channel,
+                                                 const isa::ChipConfig& chip);
+
+/// `bytes` bytes as they lie, cut into rows that the fields can hold; group_bytes 0: one piece.
+[[nodiscard]] std::vector<DmaPiece> linear_pieces(std::uint8_t base_register, std::int64_t dram_offset,
+                                                  std::int64_t sram_address, std::int64_t bytes,
+                                                  std::int64_t group_bytes, std::int64_t group_stride);
+
+}  // namespace tessera::compiler

@@ -1,0 +1,257 @@
+#include "compiler/schedule/layer_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hw/common/error.hpp"
+#include "hw/common/units.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+// What an instruction costs beside its work, for ranking plans only: issue, operand latency, drain.
+constexpr double kTileOverhead = 60;
+constexpr double kLoadOverhead = 50;
+
+class Planner {
+ public:
+  Planner(const Layer& layer, const LayerConstants& constants, const LayerSite& site, UnitCost& cost)
+      : layer_(layer), constants_(constants), site_(site), cost_(cost), chip_(cost.chip()) {
+    cb_ = chip_.layout.channel_block;
+    line_pixels_ = chip_.sram.line_bytes / cb_;
+    in_row_lines_ = ceil_div(layer.in.w, line_pixels_);
+    out_row_lines_ = ceil_div(layer.out.w, line_pixels_);
+  }
+
+  std::vector<LayerPlan> plans() {
+    std::vector<LayerPlan> out;
+    const std::int64_t granule = channel_granule(layer_, chip_);
+    const std::int64_t channels = site_.channels.count();
+    std::vector<std::int64_t> channel_sizes = {channels};
+    if (granule > 0) {
+      const std::int64_t units = ceil_div(channels, granule);
+      for (const std::int64_t n : cuts(units)) {
+        const std::int64_t size = std::min(channels, ceil_div(units, n) * granule);
+        if (channel_sizes.back() != size) channel_sizes.push_back(size);
+      }
+    }
+    std::vector<std::int64_t> row_sizes;
+    for (const std::int64_t n : cuts(site_.rows.count())) {
+      const std::int64_t size = ceil_div(site_.rows.count(), n);
+      if (row_sizes.empty() || row_sizes.back() != size) row_sizes.push_back(size);
+    }
+    for (const std::int64_t tc : channel_sizes) {
+      for (const std::int64_t th : row_sizes) {
+        for (const bool channels_outer : {true, false}) {
+          if (!channels_outer && (tc == channels || layer_.kind != LayerKind::conv)) continue;
+          for (const bool twice : {true, false}) out.push_back(plan(th, tc, channels_outer, twice));
+        }
+      }
+    }
+    const auto total = [](const LayerPlan& p) {
+      std::int64_t lines = 0;
+      for (const std::int64_t b : p.buffers) lines += b;
+      return p.double_buffered ? 2 * lines : lines;
+    };
+    out.erase(std::remove_if(out.begin(), out.end(), [&](const LayerPlan& p) { return total(p) > site_.sram_lines; }),
+              out.end());
+    std::stable_sort(out.begin(), out.end(),
+                     [](const LayerPlan& a, const LayerPlan& b) { return a.estimate < b.estimate; });
+    return out;
+  }
+
+ private:
+  static std::vector<std::int64_t> cuts(std::int64_t n) {
+    std::vector<std::int64_t> out;
+    for (std::int64_t i = 1; i <= n; i = i < 8 ? i + 1 : i + i / 4) out.push_back(i);
+    if (out.back() != n) out.push_back(n);
+    return out;
+  }
+
+  LayerPlan plan(std::int64_t th, std::int64_t tc, bool channels_outer, bool twice) {
+    const double rows = static_cast<double>(site_.rows.count());
+    const double row_tiles = std::ceil(rows / static_cast<double>(th)) * static_cast<double>(site_.images);
+    const double channel_tiles = std::ceil(static_cast<double>(site_.channels.count()) / static_cast<double>(tc));
+    const double tiles = row_tiles * channel_tiles;
+    LayerPlan p;
+    p.tile_rows = th;
+    p.tile_channels = tc;
+    p.channels_outer = channels_outer;
+    p.double_buffered = twice && tiles > 1;
+    const Rows tile_in = input_rows(layer_, {site_.rows.first, site_.rows.first + th});
+    const Rows tile_channels{site_.channels.first, std::min(site_.channels.first + tc, site_.channels.end)};
+    const Rows in_channels = input_channels(layer_, tile_channels);
+    // A tile in the middle of the map reads the most rows.
+    const std::int64_t span = layer_.kind == LayerKind::conv || layer_.kh > 1
+                                  ? std::min((th - 1) * layer_.sy + (layer_.kh - 1) * layer_.dy + 1, layer_.in.h)
+                                  : tile_in.count();
+    const std::int64_t in_rows = std::max(span, tile_in.count());
+    const double bandwidth = cost_.dram_bytes_per_cycle();
+
+    double load = 0;
+    double load_tile = 0;
+    for (std::size_t i = 0; i < site_.input_streamed.size(); ++i) {
+      if (!site_.input_streamed[i]) continue;
+      const bool vector = i == 1 && layer_.b_broadcast;
+      const std::int64_t operand_rows = vector ? 1 : in_rows;
+      const std::int64_t row_lines = vector ? 1 : in_row_lines_;
+      const std::int64_t blocks = ceil_div(in_channels.count(), cb_);
+      p.buffers.push_back(blocks * operand_rows * row_lines);
+      const double bytes = static_cast<double>(operand_rows * in_channels.count() * (vector ? 1 : layer_.in.w));
+      double cycles = bytes / bandwidth;
+      if (site_.input_image[i]) {  // one line write for the pixels of a line and channel
+        cycles = std::max(cycles, static_cast<double>(operand_rows * in_channels.count() * row_lines));
+      }
+      const bool again = channels_outer || layer_.kind != LayerKind::conv;
+      load_tile += cycles;
+      load += (cycles + kLoadOverhead) * row_tiles * (again ? channel_tiles : 1);
+    }
+    constants_of(p, tc, channels_outer, row_tiles, channel_tiles, load, load_tile);
+    double store = 0;
+    const double out_bytes = static_cast<double>(th * tc * layer_.out.w);
+    if (site_.output_streamed) store = tiles * (out_bytes / bandwidth + kLoadOverhead);
+    if (!site_.output_resident)
+      p.buffers.push_back(ceil_div(tc, cb_) * th * out_row_lines_ + partial_block(tc) * th * out_row_lines_);
+
+    const double compute_tile = tile_cycles(th, tc, p.split);
+    const double compute = compute_tile * rows / static_cast<double>(th) * static_cast<double>(site_.images) *
+                               static_cast<double>(site_.channels.count()) / static_cast<double>(tc) +
+                           kTileOverhead * tiles;
+    const double dram = (load + store);  // both share the DRAM
+    const double store_tile = store / tiles;
+    p.estimate = p.double_buffered ? std::max(compute, dram) + load_tile + compute_tile + store_tile : compute + dram;
+    return p;
+  }
+
+  /// A Concat part that starts inside a block touches one block more.
+  [[nodiscard]] std::int64_t partial_block(std::int64_t) const { return layer_.output_channel % cb_ != 0 ? 1 : 0; }
+
+  void constants_of(LayerPlan& p, std::int64_t tc, bool channels_outer, double row_tiles, double channel_tiles,
+                    double& load, double& load_tile) const {
+    const std::int64_t line = chip_.sram.line_bytes;
+    const double bandwidth = cost_.dram_bytes_per_cycle();
+    const double passes = channels_outer || channel_tiles <= 1 ? 1 : row_tiles;
+    if (constants_.layout) {
+      const std::int64_t first = constants_.weight_offset(site_.channels.first);
+      const std::int64_t end = constants_.weight_offset(std::min(site_.channels.first + tc, site_.channels.end));
+      p.buffers.push_back((end - first) / line);
+      load_tile += static_cast<double>(end - first) / bandwidth;
+      load += passes * channel_tiles * (static_cast<double>(end - first) / bandwidth + kLoadOverhead);
+      p.params_whole = ceil_div(constants_.params_bytes, line) <= site_.sram_lines / 32;
+      const std::int64_t params = p.params_whole ? constants_.params_bytes : semantics::kParamBytes * tc;
+      p.buffers.push_back(ceil_div(params, line));
+      load += (p.params_whole ? 1 : passes * channel_tiles) * (static_cast<double>(params) / bandwidth + kLoadOverhead);
+    } else {
+      if (constants_.params_bytes > 0) p.buffers.push_back(ceil_div(constants_.params_bytes, line));
+      if (constants_.table_bytes > 0) p.buffers.push_back(ceil_div(constants_.table_bytes, line));
+    }
+  }
+
+  /// Estimate of a tile on all engines, and how they share it.
+  double tile_cycles(std::int64_t th, std::int64_t tc, EngineSplit& split) const {
+    split = EngineSplit::none;
+    if (layer_.kind != LayerKind::conv) return edp_cycles(th, tc);
+    const double alone = conv_cycles(th, tc);
+    const std::int64_t engines = chip_.conv.engines;
+    if (engines == 1) return alone;
+    double best = alone;
+    const std::int64_t granule = channel_granule(layer_, chip_);
+    if (th > 1) {
+      const double by_rows = conv_cycles(ceil_div(th, engines), tc);
+      if (by_rows < best) {
+        best = by_rows;
+        split = EngineSplit::rows;
+      }
+    }
+    if (granule > 0 && tc > granule) {
+      const double by_channels = conv_cycles(th, ceil_div(ceil_div(tc, granule), engines) * granule);
+      if (by_channels < best) {
+        best = by_channels;
+        split = EngineSplit::channels;
+      }
+    }
+    return best;
+  }
+
+  [[nodiscard]] double edp_cycles(std::int64_t th, std::int64_t tc) const {
+    const std::int64_t lines = th * ceil_div(tc, cb_) * out_row_lines_;
+    const bool window = layer_.kind == LayerKind::edp && layer_.kh * layer_.kw > 1;
+    const double reads = window ? static_cast<double>(layer_.kh * layer_.kw) : 1.0;
+    const double lane_steps = static_cast<double>(chip_.sram.line_bytes) / static_cast<double>(chip_.edp.lanes);
+    return static_cast<double>(lines) * std::max(reads, lane_steps);
+  }
+
+  /// max(steps, window lines, weight lines) of the dataflow (MACHINE.md section 7) with the best tile.
+  [[nodiscard]] double conv_cycles(std::int64_t th, std::int64_t tc) const {
+    const std::int64_t co = chip_.conv.cout_lanes;
+    const std::int64_t groups = layer_.node->groups;
+    const bool depthwise = layer_.mode == isa::ConvMode::depthwise;
+    const double taps_x = layer_.mode == isa::ConvMode::fold ? static_cast<double>(ceil_div(layer_.kw, layer_.fold))
+                                                             : static_cast<double>(layer_.kw);
+    double best = 1e300;
+    for (const isa::PixelShape& shape : chip_.conv.pixel_shapes) {
+      const double groups_of_pixels = static_cast<double>(ceil_div(layer_.out.w, shape.px) * ceil_div(th, shape.py));
+      if (depthwise) {
+        const double steps =
+            groups_of_pixels * static_cast<double>(ceil_div(tc, co) * layer_.kh *
+                                                   ceil_div(layer_.kw, chip_.conv.depthwise_taps) * layer_.sx);
+        const double window = static_cast<double>(ceil_div(tc, cb_) * input_rows_of(th) * in_row_lines_);
+        best = std::min(best, std::max(steps, window));
+        continue;
+      }
+      const std::int64_t cin_g = layer_.in.c / groups;
+      const std::int64_t cout_g = groups == 1 ? tc : layer_.out.c / groups;
+      const double conv_groups = groups == 1 ? 1 : static_cast<double>(tc) / static_cast<double>(cout_g);
+      const double cin_tiles = static_cast<double>(ceil_div(cin_g, chip_.conv.cin_lanes));
+      const auto cout_tiles = static_cast<double>(ceil_div(cout_g, co));
+      const double steps = groups_of_pixels * cin_tiles * static_cast<double>(layer_.kh) * taps_x * cout_tiles;
+      const double weight_lines = cin_tiles * cout_tiles * static_cast<double>(layer_.kh) * taps_x *
+                                  static_cast<double>(ceil_div(chip_.conv.cin_lanes * co, chip_.sram.line_bytes));
+      const double window_lines = static_cast<double>(ceil_div(cin_g, cb_) * input_rows_of(th) * in_row_lines_);
+      for (double t = 1; t <= static_cast<double>(chip_.conv.accumulators); t *= 2) {
+        const double used_t = std::min(t, cout_tiles);
+        const double pixels =
+            std::min(std::floor(static_cast<double>(chip_.conv.accumulators) / used_t), groups_of_pixels);
+        const double cycles = std::max({steps, window_lines * std::ceil(cout_tiles / used_t),
+                                        weight_lines * std::ceil(groups_of_pixels / std::max(1.0, pixels))});
+        best = std::min(best, cycles * conv_groups);
+        if (t >= cout_tiles) break;
+      }
+    }
+    return best;
+  }
+
+  [[nodiscard]] std::int64_t input_rows_of(std::int64_t th) const {
+    return std::min(layer_.in.h, (th - 1) * layer_.sy + (layer_.kh - 1) * layer_.dy + 1);
+  }
+
+  const Layer& layer_;
+  const LayerConstants& constants_;
+  const LayerSite& site_;
+  UnitCost& cost_;
+  const isa::ChipConfig& chip_;
+  std::int64_t cb_ = 1, line_pixels_ = 1, in_row_lines_ = 1, out_row_lines_ = 1;
+};
+
+}  // namespace
+
+std::vector<LayerPlan> layer_plans(const Layer& layer, const LayerConstants& constants, const LayerSite& site,
+                                   UnitCost& cost) {
+  return Planner(layer, constants, site, cost).plans();
+}
+
+std::vector<Rows> cut(const Rows& range, std::int64_t parts, std::int64_t granule) {
+  TESSERA_CHECK(range.count() > 0 && parts > 0 && granule > 0, "cut of ", range.count(), " into ", parts);
+  const std::int64_t units = ceil_div(range.count(), granule);
+  const std::int64_t pieces = std::min(parts, units);
+  std::vector<Rows> out;
+  std::int64_t at = 0;
+  for (std::int64_t i = 0; i < pieces; ++i) {
+    const std::int64_t next = units * (i + 1) / pieces;
+    out.push_back({range.first + at * granule, std::min(range.first + next * granule, range.end)});
+    at = next;
+  }
+  return out;
+}
+
+}  // namespace tessera::compiler

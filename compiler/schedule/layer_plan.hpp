@@ -1,0 +1,47 @@
+// How one layer (or one core's share of it) is cut into tiles: rows x output channels, which loop is outside, how a
+// tile is split over the convolution engines. A small search over even cuts: the least of max(compute, LOAD, STORE)
+// plus the first load and the last tile, by closed-form estimates; the caller then tries to place the buffers of the
+// best ones.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/schedule/constants.hpp"
+#include "compiler/schedule/layer_graph.hpp"
+#include "compiler/schedule/tile.hpp"
+#include "compiler/schedule/unit_cost.hpp"
+
+namespace tessera::compiler {
+
+/// What surrounds the layer: which operands move through DRAM.
+struct LayerSite {
+  Rows rows, channels;  // the share of the output
+  std::int64_t images = 1;
+  std::vector<bool> input_streamed;  // by operand: read from DRAM tile by tile
+  std::vector<bool> input_image;     // streamed from an NCHW image (LOAD writes pixel by pixel)
+  bool output_streamed = false;      // written to DRAM tile by tile (also when the layer's map stays in SRAM too)
+  bool output_resident = false;      // its map lies in SRAM: a tile takes no buffer of its own
+  std::int64_t sram_lines = 0;       // of the core
+};
+
+enum class EngineSplit : std::uint8_t { none, rows, channels };
+
+struct LayerPlan {
+  std::int64_t tile_rows = 1, tile_channels = 1;
+  bool channels_outer = true;  // weights stay while rows pass; else rows stay while weights pass
+  bool params_whole = true;    // parameters of all channels with one LOAD
+  EngineSplit split = EngineSplit::none;
+  double estimate = 0;                // cycles
+  std::vector<std::int64_t> buffers;  // lines of each buffer of one tile
+  bool double_buffered = false;
+};
+
+/// Plans that are legal, cheapest first; each wants its buffers once, or twice if double_buffered.
+[[nodiscard]] std::vector<LayerPlan> layer_plans(const Layer& layer, const LayerConstants& constants,
+                                                 const LayerSite& site, UnitCost& cost);
+
+/// Cuts a range into `parts` pieces at multiples of `granule` from its start, as even as that allows; no empty pieces.
+[[nodiscard]] std::vector<Rows> cut(const Rows& range, std::int64_t parts, std::int64_t granule);
+
+}  // namespace tessera::compiler

@@ -1,0 +1,256 @@
+#include "compiler/schedule/scheduler.hpp"
+
+#include <algorithm>
+
+#include "compiler/schedule/constants.hpp"
+#include "compiler/schedule/layer_graph.hpp"
+#include "compiler/schedule/unit_cost.hpp"
+#include "compiler/schedule/walk.hpp"
+#include "hw/common/error.hpp"
+#include "hw/common/units.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+constexpr std::int64_t kBufferAlign = 256;
+constexpr int kMostFailures = 8;  // of a layer's plan to fragmentation, before a map is spilled for it
+
+/// Dense or folded: whichever the engine does faster on a strip of the layer.
+void choose_modes(LayerGraph& graph, UnitCost& cost) {
+  const isa::ChipConfig& chip = cost.chip();
+  for (Layer& layer : graph.layers) {
+    if (layer.kind != LayerKind::conv) continue;
+    Tile strip;
+    strip.rows = {0, std::min<std::int64_t>(layer.out.h, 8)};
+    strip.channels = {0, layer.out.c};
+    if (layer.node->groups == 1 && 2 * layer.in.c <= chip.conv.cin_lanes && layer.kw > 1) {
+      isa::Conv dense = conv_geometry(layer, graph, strip);
+      const auto dense_cycles = cost.choose(dense);
+      layer.mode = isa::ConvMode::fold;
+      layer.fold = semantics::max_fold(layer.in.c, layer.kw, chip);
+      isa::Conv fold = conv_geometry(layer, graph, strip);
+      const auto fold_cycles = cost.choose(fold);
+      if (!fold_cycles || (dense_cycles && *dense_cycles <= *fold_cycles)) {
+        layer.mode = isa::ConvMode::dense;
+        layer.fold = 1;
+      }
+    }
+    strip.rows.end = 1;
+    isa::Conv one = conv_geometry(layer, graph, strip);
+    if (!cost.choose(one)) {
+      user_error(layer.node->name, ": ", layer.node->onnx_op, " with kernel ", layer.kh, "x", layer.kw,
+                 " does not fit the convolution engine: ", cost.why());
+    }
+  }
+}
+
+class Maker {
+ public:
+  Maker(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options)
+      : graph_(graph), chip_(chip), options_(options), layers_(build_layers(graph, chip)), cost_(chip) {}
+
+  Schedule make() {
+    choose_modes(layers_, cost_);
+    constants_ = place_constants(layers_, chip_);
+    place_images();
+    walk();
+    describe();
+    return std::move(out_);
+  }
+
+ private:
+  isa::Program& program() { return out_.program; }
+
+  std::uint32_t add_buffer(const std::string& name, isa::BufferKind kind, std::int64_t bytes) {
+    auto& used = used_[static_cast<std::size_t>(kind)];
+    isa::Buffer buffer;
+    buffer.name = name;
+    buffer.kind = kind;
+    buffer.offset = static_cast<std::uint64_t>(round_up(used, kBufferAlign));
+    buffer.size = static_cast<std::uint64_t>(bytes);
+    buffer.alignment = static_cast<std::uint32_t>(kBufferAlign);
+    used = static_cast<std::int64_t>(buffer.offset) + bytes;
+    program().buffers.push_back(buffer);
+    return static_cast<std::uint32_t>(program().buffers.size() - 1);
+  }
+
+  void place_images() {
+    if (constants_.bytes > 0) add_buffer("weights", isa::BufferKind::weights, constants_.bytes);
+    for (Image& image : layers_.images) {
+      image.buffer = add_buffer(name_of(image), image.kind, image.bytes);
+      image.offset = program().buffers[image.buffer].offset;
+    }
+  }
+
+  [[nodiscard]] const std::string& name_of(const Image& image) const {
+    return graph_.tensors[static_cast<std::size_t>(image.tensor)].name;
+  }
+
+  /// Tries with every map in SRAM, then moves the largest map at the point of failure to DRAM, until all fits.
+  void walk() {
+    WalkChoices choices;
+    choices.spilled.assign(layers_.roots.size(), chip_.cores > 1);
+    choices.fragmentation.assign(layers_.layers.size(), 0);
+    const std::int64_t scratch = used_[static_cast<std::size_t>(isa::BufferKind::scratch)];
+    const std::int64_t sram_bytes = chip_.sram.banks * chip_.sram.size_bytes;
+    for (std::size_t r = 0; r < layers_.roots.size(); ++r) {
+      if (sram_bytes_of(r) > sram_bytes) choices.spilled[r] = true;
+    }
+    for (;;) {
+      Walk walk(layers_, constants_, choices, cost_, options_.nhwc_inputs);
+      walk.scratch_bytes = round_up(scratch, kBufferAlign);
+      const std::int64_t maps = walk.scratch_bytes;
+      try {
+        walk.run();
+      } catch (const NoRoom& no_room) {
+        int& met = choices.fragmentation[static_cast<std::size_t>(no_room.layer)];
+        if (no_room.planned ? met > 0 && met < kPackFrom : met < kMostFailures) {
+          met = no_room.planned ? kPackFrom : met + 1;
+        } else {
+          met = 0;
+          spill_one(no_room, choices.spilled);
+        }
+        continue;
+      }
+      if (walk.scratch_bytes > maps) add_buffer("maps", isa::BufferKind::scratch, walk.scratch_bytes - maps);
+      out_.sections = std::move(walk.sections);
+      out_.notes = std::move(walk.notes);
+      program().sram_peak_bytes = walk.sram_peak_lines * chip_.sram.line_bytes;
+      return;
+    }
+  }
+
+  [[nodiscard]] std::int64_t sram_bytes_of(std::size_t root) const {
+    const MapShape& s = layers_.roots[root].shape;
+    return s.n * semantics::map_layout(s.c, s.h, s.w, chip_).bytes;
+  }
+
+  void spill_one(const NoRoom& no_room, std::vector<bool>& spilled) {
+    std::size_t largest = spilled.size();
+    for (std::size_t r = 0; r < spilled.size(); ++r) {
+      const Root& root = layers_.roots[r];
+      if (spilled[r] || root.first_layer > no_room.layer || root.last_layer < no_room.layer || root.first_layer < 0)
+        continue;
+      if (largest == spilled.size() || sram_bytes_of(r) > sram_bytes_of(largest)) largest = r;
+    }
+    if (largest == spilled.size()) {
+      const Layer& layer = layers_.layers[static_cast<std::size_t>(no_room.layer)];
+      user_error(layer.node->name, ": ", layer.node->onnx_op, " does not fit the SRAM of ", chip_.name, " (",
+                 chip_.sram.banks * chip_.sram.size_bytes, " bytes a core) even tile by tile: ", no_room.what,
+                 "; legal is a larger sram.size_bytes or a smaller map");
+    }
+    spilled[largest] = true;
+  }
+
+  isa::TensorRef reference(const Image& image, int tensor) const {
+    const QTensor& t = graph_.tensors[static_cast<std::size_t>(tensor)];
+    isa::TensorRef ref;
+    ref.name = t.name;
+    ref.buffer = image.buffer;
+    ref.shape = t.onnx_shape;
+    ref.dtype = dtype_name(t.dtype);
+    ref.scale = t.scale;
+    ref.zero_point = t.zero_point;
+    ref.layout = options_.nhwc_inputs && image.kind == isa::BufferKind::input ? "NHWC" : "NCHW";
+    return ref;
+  }
+
+  void describe() {
+    isa::Program& p = program();
+    p.arch_hash = isa::arch_hash(chip_);
+    p.timing_hash = isa::timing_hash(chip_);
+    p.chip_name = chip_.name;
+    p.chip_json = isa::chip_json(chip_);
+    p.model_name = graph_.name;
+    p.model_sha256 = graph_.model_sha256;
+    p.batch = graph_.inputs.empty()
+                  ? 1
+                  : static_cast<std::int32_t>(graph_.tensors[static_cast<std::size_t>(graph_.inputs[0])].shape[0]);
+    p.compulsory_read = constants_.useful_bytes;
+    if (!options_.timing_only) p.weights = pack_constants(layers_, constants_, chip_);
+    for (const int t : graph_.inputs) {
+      for (const Image& image : layers_.images) {
+        if (image.kind == isa::BufferKind::input && image.tensor == t) {
+          p.inputs.push_back(reference(image, t));
+          p.compulsory_read += image.bytes;
+        }
+      }
+    }
+    for (const int t : graph_.outputs) {
+      for (const Image& image : layers_.images) {
+        if (image.kind == isa::BufferKind::output && image.tensor == t) {
+          p.outputs.push_back(reference(image, t));
+          p.compulsory_write += image.bytes;
+        }
+      }
+    }
+    TESSERA_CHECK(p.outputs.size() == graph_.outputs.size(), "an output has no image");
+    for (std::size_t i = 0; i < layers_.layers.size(); ++i) describe_layer(i);
+  }
+
+  void describe_layer(std::size_t i) {
+    isa::Program& p = program();
+    const Layer& layer = layers_.layers[i];
+    isa::LayerInfo info;
+    info.name = layer.node->name.empty() ? "copy " + graph_.tensors[static_cast<std::size_t>(layer.output)].name
+                                         : layer.node->name;
+    info.op = layer.node->onnx_op;
+    info.fused = layer.node->fused;
+    info.group = static_cast<std::uint16_t>(i);
+    switch (layer.kind) {
+      case LayerKind::conv:
+        info.unit = "conv";
+        info.macs_useful = layer.node->macs;
+        p.macs_useful += layer.node->macs;
+        break;
+      case LayerKind::edp:
+        info.unit = "edp";
+        break;
+      case LayerKind::copy:
+        info.unit = layer.output_channel % chip_.layout.channel_block != 0 ? "reorder" : "edp";
+        break;
+      case LayerKind::host:
+        info.unit = "host";
+        p.macs_host += layer.node->macs;
+        p.macs_useful += layer.node->macs;
+        describe_host(layer, static_cast<std::uint16_t>(i));
+        break;
+    }
+    p.groups.push_back({info.name});
+    p.layers.push_back(std::move(info));
+  }
+
+  void describe_host(const Layer& layer, std::uint16_t id) {
+    isa::HostStep step;
+    step.name = layer.node->name;
+    step.op = layer.node->onnx_op;
+    step.layer = id;
+    const auto image_of = [&](int tensor) -> const Image& {
+      return layers_.images[static_cast<std::size_t>(layers_.values[static_cast<std::size_t>(tensor)].dram.front())];
+    };
+    // The node may see a view of what lies in DRAM: name and shape are the node's own operand's.
+    for (std::size_t k = 0; k < layer.inputs.size(); ++k) {
+      step.inputs.push_back(reference(image_of(layer.inputs[k]), layer.node->inputs[k]));
+    }
+    step.outputs.push_back(reference(image_of(layer.output), layer.output));
+    for (const auto& [key, values] : layer.node->attributes) step.attributes.emplace_back(key, values);
+    program().host_steps.push_back(std::move(step));
+  }
+
+  const QGraph& graph_;
+  const isa::ChipConfig& chip_;
+  ScheduleOptions options_;
+  LayerGraph layers_;
+  UnitCost cost_;
+  Constants constants_;
+  Schedule out_;
+  std::array<std::int64_t, 8> used_{};  // bytes by buffer kind
+};
+
+}  // namespace
+
+Schedule make_schedule(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options) {
+  return Maker(graph, chip, options).make();
+}
+
+}  // namespace tessera::compiler

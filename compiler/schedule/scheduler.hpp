@@ -1,0 +1,20 @@
+// The `layer` schedule (and, run one unit at a time by emission, `naive`): layers in graph order; maps that fit stay in
+// SRAM until their last reader, the others go through DRAM tile by tile; weights stream ahead as far as the SRAM
+// allows. The result is a list of instructions in program order with addresses; waits and signals are emission's.
+#pragma once
+
+#include "compiler/ir/qgraph.hpp"
+#include "compiler/schedule/work.hpp"
+#include "isa/chip.hpp"
+
+namespace tessera::compiler {
+
+struct ScheduleOptions {
+  bool timing_only = false;  // no weights image
+  bool nhwc_inputs = false;  // graph inputs lie as NHWC
+};
+
+/// UserError: what does not fit, with the layer, the operands' sizes and the chip's SRAM.
+[[nodiscard]] Schedule make_schedule(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options);
+
+}  // namespace tessera::compiler

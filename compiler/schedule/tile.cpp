@@ -1,0 +1,211 @@
+#include "compiler/schedule/tile.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "hw/common/error.hpp"
+#include "isa/semantics/layout.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+const QTensor& tensor_of(const LayerGraph& graph, int tensor) {
+  return graph.graph->tensors[static_cast<std::size_t>(tensor)];
+}
+
+void stage_clamp(isa::EdpStage& stage, std::int64_t zo, std::int64_t lo, std::int64_t hi) {
+  put(stage.zo, zo);
+  put(stage.lo, lo);
+  put(stage.hi, hi);
+}
+
+/// The chain of an elementwise node; the window modes take a clip when the node narrows the range.
+void set_stages(isa::Edp& edp, const Layer& layer, const LayerGraph& graph) {
+  const QNode& node = *layer.node;
+  isa::EdpStage& stage = edp.stages[0];
+  if (layer.kind == LayerKind::copy) {
+    stage.op = isa::EdpOp::clip;
+    stage_clamp(stage, 0, -128, 127);
+    return;
+  }
+  const QTensor& a = tensor_of(graph, layer.inputs[0]);
+  const QTensor& out = tensor_of(graph, layer.output);
+  put(stage.za, a.zero_point);
+  if (layer.inputs.size() == 2) put(stage.zb, tensor_of(graph, layer.inputs[1]).zero_point);
+  stage_clamp(stage, out.zero_point, node.lo, node.hi);
+  const auto scale = [&] {
+    put(stage.ma, static_cast<std::int64_t>(node.scales.at(0).multiplier));
+    put(stage.shift, static_cast<std::int64_t>(node.scales.at(0).shift));
+  };
+  switch (node.op) {
+    case QOp::add:
+      stage.op = isa::EdpOp::add;
+      put(stage.ma, layer.swapped ? node.mb : node.ma);
+      put(stage.mb, layer.swapped ? node.ma : node.mb);
+      put(stage.shift, static_cast<std::int64_t>(node.shift));
+      break;
+    case QOp::mul:
+      stage.op = isa::EdpOp::mul;
+      scale();
+      break;
+    case QOp::requantize:
+      stage.op = isa::EdpOp::requantize;
+      scale();
+      break;
+    case QOp::table:
+      stage.op = isa::EdpOp::table;
+      break;
+    case QOp::max_pool:
+      if (node.lo > -128 || node.hi < 127) stage.op = isa::EdpOp::clip;
+      break;
+    case QOp::average_pool:
+      break;
+    default:
+      TESSERA_CHECK(false, node.name, ": ", qop_name(node.op), " has no EDP stage");
+  }
+  if (stage.op == isa::EdpOp::none) stage = isa::EdpStage{};
+}
+
+bool windowed(const Layer& layer) {
+  return layer.kind == LayerKind::conv ||
+         (layer.kind == LayerKind::edp && (layer.node->op == QOp::max_pool || layer.node->op == QOp::average_pool));
+}
+
+/// Rows of padding above the first input row of `rows`.
+std::int64_t rows_above(const Layer& layer, const Rows& output) {
+  const std::int64_t start = output.first * layer.sy - layer.pad_top;
+  if (start >= layer.in.h) {
+    user_error(layer.node->name, ": output row ", output.first, " sees nothing but padding below the map of ",
+               layer.in.h, " rows: bottom padding must be smaller than the kernel");
+  }
+  return std::max<std::int64_t>(0, -start);
+}
+
+}  // namespace
+
+bool global_average(const Layer& layer) {
+  return layer.kind == LayerKind::edp && layer.node->op == QOp::average_pool && layer.kh == layer.in.h &&
+         layer.kw == layer.in.w && layer.out.h == 1 && layer.out.w == 1 &&
+         layer.pad_top + layer.pad_left + layer.pad_bottom + layer.pad_right == 0;
+}
+
+isa::SramTensor operand(const SramView& view, std::int64_t row, std::int64_t block, const isa::ChipConfig& chip) {
+  isa::SramTensor t;
+  put(t.base, view.line_of(row, block) * chip.sram.line_bytes);
+  put(t.row_pitch, view.row_lines);
+  put(t.block_pitch, view.block_lines);
+  return t;
+}
+
+Rows input_rows(const Layer& layer, const Rows& output) {
+  if (!windowed(layer)) return output;
+  const std::int64_t start = output.first * layer.sy - layer.pad_top;
+  const std::int64_t end = (output.end - 1) * layer.sy - layer.pad_top + (layer.kh - 1) * layer.dy + 1;
+  Rows rows;
+  rows.first = std::clamp<std::int64_t>(start, 0, layer.in.h - 1);
+  rows.end = std::clamp<std::int64_t>(end, rows.first + 1, layer.in.h);
+  return rows;
+}
+
+Rows input_channels(const Layer& layer, const Rows& output) {
+  if (layer.kind != LayerKind::conv) return output;
+  const std::int64_t groups = layer.node->groups;
+  if (groups == 1) return {0, layer.in.c};
+  const std::int64_t cin_g = layer.in.c / groups;
+  const std::int64_t cout_g = layer.out.c / groups;
+  return {output.first / cout_g * cin_g, output.end / cout_g * cin_g};
+}
+
+isa::Conv conv_geometry(const Layer& layer, const LayerGraph& graph, const Tile& tile) {
+  const QNode& node = *layer.node;
+  const QTensor& in = tensor_of(graph, layer.inputs[0]);
+  const QTensor& out = tensor_of(graph, layer.output);
+  const Rows in_rows = input_rows(layer, tile.rows);
+  const Rows in_channels = input_channels(layer, tile.channels);
+  isa::Conv conv;
+  conv.mode = layer.mode;
+  conv.shift_only = node.shift_only;
+  put(conv.in_h, in_rows.count());
+  put(conv.in_w, layer.in.w);
+  put(conv.cin, in_channels.count());
+  put(conv.out_h, tile.rows.count());
+  put(conv.out_w, layer.out.w);
+  put(conv.cout, tile.channels.count());
+  put(conv.groups, node.groups == 1 ? 1 : tile.channels.count() / (layer.out.c / node.groups));
+  put(conv.kh, layer.kh);
+  put(conv.kw, layer.kw);
+  put(conv.sy, layer.sy);
+  put(conv.sx, layer.sx);
+  put(conv.dy, layer.dy);
+  put(conv.dx, layer.dx);
+  put(conv.pad_top, rows_above(layer, tile.rows));
+  put(conv.pad_left, layer.pad_left);
+  put(conv.in_zp, in.zero_point);
+  put(conv.w_zp, node.weight_zero_point);
+  put(conv.out_zp, out.zero_point);
+  put(conv.lo, node.lo);
+  put(conv.hi, node.hi);
+  put(conv.fold, layer.mode == isa::ConvMode::fold ? layer.fold : 1);
+  return conv;
+}
+
+isa::Edp edp_geometry(const Layer& layer, const LayerGraph& graph, const Tile& tile) {
+  const QNode& node = *layer.node;
+  const Rows in_rows = input_rows(layer, tile.rows);
+  isa::Edp edp;
+  edp.has_b = layer.inputs.size() == 2;
+  put(edp.b_broadcast, layer.b_broadcast ? 1 : 0);
+  put(edp.h, tile.rows.count());
+  put(edp.w, layer.out.w);
+  put(edp.c, tile.channels.count());
+  put(edp.in_h, in_rows.count());
+  put(edp.in_w, layer.in.w);
+  set_stages(edp, layer, graph);
+  if (!windowed(layer)) return edp;
+  const bool average = node.op == QOp::average_pool;
+  if (average) {
+    put(edp.a_zp, tensor_of(graph, layer.inputs[0]).zero_point);
+    put(edp.out_zp, tensor_of(graph, layer.output).zero_point);
+    put(edp.lo, node.lo);
+    put(edp.hi, node.hi);
+  }
+  if (global_average(layer)) {
+    edp.mode = isa::EdpMode::global_average;
+    return edp;
+  }
+  edp.mode = average ? isa::EdpMode::average_pool : isa::EdpMode::max_pool;
+  put(edp.kh, layer.kh);
+  put(edp.kw, layer.kw);
+  put(edp.sy, layer.sy);
+  put(edp.sx, layer.sx);
+  put(edp.dy, layer.dy);
+  put(edp.dx, layer.dx);
+  put(edp.pad_top, rows_above(layer, tile.rows));
+  put(edp.pad_left, layer.pad_left);
+  if (average) {
+    put(edp.pad_bottom, layer.pad_bottom);
+    put(edp.pad_right, layer.pad_right);
+    edp.count_include_pad = node.count_include_pad;
+  }
+  return edp;
+}
+
+std::int64_t channel_granule(const Layer& layer, const isa::ChipConfig& chip) {
+  const std::int64_t cb = chip.layout.channel_block;
+  if (layer.kind == LayerKind::copy) return 0;
+  if (layer.kind != LayerKind::conv) return cb;
+  const std::int64_t groups = layer.node->groups;
+  // Parameters of 12 bytes start on a line.
+  const std::int64_t line = chip.sram.line_bytes;
+  const std::int64_t params = line / std::gcd(line, semantics::kParamBytes);
+  if (groups == 1 || layer.mode == isa::ConvMode::depthwise) {
+    return std::lcm(std::lcm(chip.conv.cout_lanes, cb), params);
+  }
+  // Whole groups, such that both channel offsets start a block.
+  const std::int64_t cin_g = layer.in.c / groups;
+  const std::int64_t cout_g = layer.out.c / groups;
+  const std::int64_t aligned = std::lcm(cb / std::gcd(cb, cin_g), cb / std::gcd(cb, cout_g));
+  return std::lcm(aligned * cout_g, params);
+}
+
+}  // namespace tessera::compiler

@@ -1,0 +1,66 @@
+// One tile of a layer's output as an instruction: geometry first (enough for a cost function), then addresses.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "compiler/schedule/layer_graph.hpp"
+#include "hw/common/error.hpp"
+#include "isa/chip.hpp"
+#include "isa/isa.hpp"
+
+namespace tessera::compiler {
+
+struct Rows {
+  std::int64_t first = 0, end = 0;
+  [[nodiscard]] std::int64_t count() const { return end - first; }
+};
+
+/// Output rows and channels (of the layer's own output, not of a Concat root) of image n.
+struct Tile {
+  std::int64_t n = 0;
+  Rows rows;
+  Rows channels;
+};
+
+/// A blocked map, or a part of one, in SRAM.
+struct SramView {
+  std::int64_t line = 0;         // of row first_row of block first_block
+  std::int64_t row_lines = 0;    // from row to row
+  std::int64_t block_lines = 0;  // from block to block
+  std::int64_t first_row = 0;
+  std::int64_t first_block = 0;
+  [[nodiscard]] std::int64_t line_of(std::int64_t row, std::int64_t block) const {
+    return line + (block - first_block) * block_lines + (row - first_row) * row_lines;
+  }
+};
+
+/// The operand that starts at `row` of `block`.
+[[nodiscard]] isa::SramTensor operand(const SramView& view, std::int64_t row, std::int64_t block,
+                                      const isa::ChipConfig& chip);
+
+/// Narrows into an instruction field; InternalError when it does not fit.
+template <typename Field>
+void put(Field& field, std::int64_t value) {
+  field = static_cast<Field>(value);
+  TESSERA_CHECK(static_cast<std::int64_t>(field) == value, value, " does not fit its instruction field");
+}
+
+/// Average over the whole map: one parameter entry, no window.
+[[nodiscard]] bool global_average(const Layer& layer);
+
+/// Input rows that the tile's output rows read, clipped to those that exist.
+[[nodiscard]] Rows input_rows(const Layer& layer, const Rows& output);
+/// Input channels (of operand 0) that the tile's channels need.
+[[nodiscard]] Rows input_channels(const Layer& layer, const Rows& output);
+
+/// Everything but addresses and the tile fields gx, gy, t, order, pixel_shape.
+[[nodiscard]] isa::Conv conv_geometry(const Layer& layer, const LayerGraph& graph, const Tile& tile);
+/// Everything but addresses.
+[[nodiscard]] isa::Edp edp_geometry(const Layer& layer, const LayerGraph& graph, const Tile& tile);
+
+/// Channels at which a layer's output may be cut: multiples of this (0: not at all), so that each piece's weights and
+/// parameters start on lines and its maps on channel blocks.
+[[nodiscard]] std::int64_t channel_granule(const Layer& layer, const isa::ChipConfig& chip);
+
+}  // namespace tessera::compiler

@@ -1,0 +1,114 @@
+#include "compiler/schedule/unit_cost.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "compiler/schedule/tile.hpp"
+#include "hw/common/error.hpp"
+#include "hw/models/conv/cost.hpp"
+#include "hw/models/edp/cost.hpp"
+#include "hw/models/reorder/cost.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+/// The smallest tile sizes that give each number of tiles: n, ceil(n / 2), ceil(n / 3) ... 1, without repeats.
+std::vector<std::int64_t> even_cuts(std::int64_t n, std::int64_t largest) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t tiles = 1; tiles <= n; ++tiles) {
+    const std::int64_t size = ceil_div(n, tiles);
+    if (size > largest) {
+      tiles = std::max(tiles, ceil_div(n, largest) - 1);
+      continue;
+    }
+    if (sizes.empty() || sizes.back() != size) sizes.push_back(size);
+    if (size == 1) break;
+  }
+  return sizes;
+}
+
+}  // namespace
+
+UnitCost::UnitCost(const isa::ChipConfig& chip) : chip_(chip) {
+  if (chip.dram.device == "fixed") {
+    dram_bytes_per_cycle_ = chip.dram.fixed_bytes_per_cycle > 0 ? static_cast<double>(chip.dram.fixed_bytes_per_cycle)
+                                                                : static_cast<double>(chip.axi.data_bytes);
+  } else {
+    // A 16-bit channel moves two beats of two bytes a command clock.
+    const double clocks_per_cycle = 1e15 / static_cast<double>(chip.clock_hz) / static_cast<double>(chip.dram.tck_fs);
+    dram_bytes_per_cycle_ = 4.0 * static_cast<double>(chip.dram.channels) * clocks_per_cycle;
+  }
+  dram_bytes_per_cycle_ = std::min(dram_bytes_per_cycle_, static_cast<double>(chip.axi.data_bytes));
+}
+
+std::optional<Cycles> UnitCost::choose(isa::Conv& conv) {
+  const std::array<std::int32_t, 17> key = {static_cast<std::int32_t>(conv.mode),
+                                            conv.in_h,
+                                            conv.in_w,
+                                            conv.cin,
+                                            conv.out_h,
+                                            conv.out_w,
+                                            conv.cout,
+                                            conv.groups,
+                                            conv.kh,
+                                            conv.kw,
+                                            conv.sy,
+                                            conv.sx,
+                                            conv.dy,
+                                            conv.dx,
+                                            conv.pad_top,
+                                            conv.pad_left,
+                                            conv.fold};
+  auto found = known_.find(key);
+  if (found == known_.end()) found = known_.emplace(key, search(conv)).first;
+  const Choice& best = found->second;
+  if (!best.legal) return std::nullopt;
+  put(conv.pixel_shape, best.shape);
+  put(conv.gx, best.gx);
+  put(conv.gy, best.gy);
+  put(conv.t, best.t);
+  conv.order = best.order;
+  return best.cycles;
+}
+
+UnitCost::Choice UnitCost::search(isa::Conv conv) {
+  Choice best;
+  const std::int64_t entries = std::min<std::int64_t>(chip_.conv.accumulators, 255);
+  const std::int64_t cout_tiles = ceil_div<std::int64_t>(conv.cout / conv.groups, chip_.conv.cout_lanes);
+  const std::int64_t most_t = conv.mode == isa::ConvMode::depthwise ? 1 : cout_tiles;
+  for (std::size_t shape = 0; shape < chip_.conv.pixel_shapes.size(); ++shape) {
+    put(conv.pixel_shape, static_cast<std::int64_t>(shape));
+    const std::int64_t full_x = ceil_div<std::int64_t>(conv.out_w, chip_.conv.pixel_shapes[shape].px);
+    const std::int64_t full_y = ceil_div<std::int64_t>(conv.out_h, chip_.conv.pixel_shapes[shape].py);
+    for (std::int64_t t = 1; t <= std::min(most_t, entries); t = std::min(t * 2, std::max(most_t, t + 1))) {
+      put(conv.t, t);
+      for (const std::int64_t gx : even_cuts(full_x, entries / t)) {
+        put(conv.gx, gx);
+        const std::vector<std::int64_t> heights = even_cuts(full_y, entries / t / gx);
+        for (std::size_t i = 0; i < heights.size(); ++i) {
+          put(conv.gy, heights[i]);
+          conv.order = isa::ConvOrder::pixels_outer;
+          if (const auto objection = hw::conv_check(conv, chip_)) {
+            if (!best.legal) why_ = *objection;
+            continue;  // a lower tile may fit the window
+          }
+          for (const isa::ConvOrder order : {isa::ConvOrder::pixels_outer, isa::ConvOrder::channels_outer}) {
+            if (order == isa::ConvOrder::channels_outer && t >= most_t && conv.groups == 1) continue;
+            conv.order = order;
+            const Cycles cycles = hw::conv_cycles(conv, chip_);
+            if (!best.legal || cycles < best.cycles) {
+              best = {true, cycles, static_cast<std::int64_t>(shape), gx, heights[i], t, order};
+            }
+          }
+          break;  // smaller tiles of the same width and channels only add phases
+        }
+      }
+    }
+  }
+  return best;
+}
+
+Cycles UnitCost::edp(const isa::Edp& edp) const { return hw::edp_cycles(edp, chip_); }
+Cycles UnitCost::reorder(const isa::Reorder& reorder) const { return hw::reorder_cycles(reorder, chip_); }
+
+}  // namespace tessera::compiler

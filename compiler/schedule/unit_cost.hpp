@@ -1,0 +1,49 @@
+// Cycles of the instructions that a schedule search weighs, from the blocks' own cost functions, and the choice of a
+// convolution's tile fields (pixel shape, gx, gy, t, loop order) by trying them. Results are remembered: networks
+// repeat their layers. Not thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "hw/common/units.hpp"
+#include "isa/chip.hpp"
+#include "isa/isa.hpp"
+
+namespace tessera::compiler {
+
+class UnitCost {
+ public:
+  explicit UnitCost(const isa::ChipConfig& chip);
+
+  /// Fills pixel_shape, gx, gy, t and order with the cheapest legal choice; nothing when no choice is legal, then
+  /// `why()` says what the engine objects to.
+  [[nodiscard]] std::optional<Cycles> choose(isa::Conv& conv);
+  [[nodiscard]] const std::string& why() const { return why_; }
+
+  [[nodiscard]] Cycles edp(const isa::Edp& edp) const;
+  [[nodiscard]] Cycles reorder(const isa::Reorder& reorder) const;
+
+  /// DRAM bytes a core cycle, all channels at their peak.
+  [[nodiscard]] double dram_bytes_per_cycle() const { return dram_bytes_per_cycle_; }
+  [[nodiscard]] const isa::ChipConfig& chip() const { return chip_; }
+
+ private:
+  struct Choice {
+    bool legal = false;
+    Cycles cycles = 0;
+    std::int64_t shape = 0, gx = 1, gy = 1, t = 1;
+    isa::ConvOrder order = isa::ConvOrder::pixels_outer;
+  };
+  Choice search(isa::Conv conv);
+
+  const isa::ChipConfig& chip_;
+  double dram_bytes_per_cycle_ = 1.0;
+  std::map<std::array<std::int32_t, 17>, Choice> known_;
+  std::string why_;
+};
+
+}  // namespace tessera::compiler

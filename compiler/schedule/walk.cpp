@@ -1,0 +1,481 @@
+#include "compiler/schedule/walk.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/schedule/dma_pieces.hpp"
+#include "hw/common/error.hpp"
+#include "hw/common/units.hpp"
+#include "isa/semantics/layout.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+constexpr std::int64_t kImportChunks = 8;  // LOADs of a graph input that stays in SRAM, so that its reader starts early
+
+std::uint8_t base_of(isa::BufferKind kind) { return isa::base_register_of(kind); }
+
+isa::Traffic image_traffic(const Image& image) {
+  if (image.host) return isa::Traffic::host;
+  switch (image.kind) {
+    case isa::BufferKind::input:
+      return isa::Traffic::input;
+    case isa::BufferKind::output:
+      return isa::Traffic::output;
+    default:
+      return isa::Traffic::spill;
+  }
+}
+
+DramMap image_map(const Image& image, const MapShape& shape) {
+  return {base_of(image.kind), static_cast<std::int64_t>(image.offset), shape};
+}
+
+}  // namespace
+
+std::string tile_text(const Tile& tile, const Layer& layer) {
+  std::string text = detail::concat("rows ", tile.rows.first, "..", tile.rows.end - 1);
+  if (tile.channels.count() != layer.out.c) {
+    text += detail::concat(", channels ", tile.channels.first, "..", tile.channels.end - 1);
+  }
+  if (layer.out.n > 1) text += detail::concat(", image ", tile.n);
+  return text;
+}
+
+Walk::Walk(const LayerGraph& graph, const Constants& constants, const WalkChoices& choices, UnitCost& cost,
+           bool nhwc_inputs)
+    : graph_(graph),
+      constants_(constants),
+      choices_(choices),
+      cost_(cost),
+      chip_(cost.chip()),
+      nhwc_inputs_(nhwc_inputs),
+      roots_(graph.roots.size()) {
+  const std::int64_t bank_lines = chip_.sram.size_bytes / chip_.sram.line_bytes;
+  for (std::int64_t core = 0; core < chip_.cores; ++core)
+    spaces_.emplace_back(chip_.sram.banks * bank_lines, bank_lines);
+}
+
+void Walk::run() {
+  for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
+    const int id = static_cast<int>(i);
+    if (graph_.layers[i].kind == LayerKind::host) {
+      host(id);
+    } else {
+      layer(id);
+    }
+  }
+  for (const SramSpace& space : spaces_) sram_peak_lines = std::max(sram_peak_lines, space.peak_lines());
+}
+
+void Walk::host(int) {
+  WorkSection section;
+  section.host_step = host_steps_++;
+  sections.push_back(std::move(section));
+}
+
+WorkItem& Walk::item(std::uint8_t core, isa::QueueId queue, int layer) {
+  if (sections.empty() || sections.back().host_step >= 0) sections.emplace_back();
+  ++now_;
+  WorkItem w;
+  w.core = core;
+  w.queue = queue;
+  w.layer = static_cast<std::uint16_t>(layer);
+  sections.back().items.push_back(std::move(w));
+  return sections.back().items.back();
+}
+
+LineRange Walk::take(int id, std::uint8_t core, std::int64_t lines, Fit fit, const std::string& what) {
+  const bool packed = choices_.fragmentation[static_cast<std::size_t>(id)] >= kPackFrom;
+  const LineRange range = spaces_[core].take(lines, packed ? Fit::low : fit);
+  if (range.first < 0) throw NoRoom{id, what, false};
+  return range;
+}
+
+void Walk::release(std::uint8_t core, LineRange& range) {
+  if (range.first >= 0) spaces_[core].release(range, now_);
+  range = {-1, 0};
+}
+
+SramView Walk::resident_view(int root, std::int64_t n) const {
+  const RootState& s = roots_[static_cast<std::size_t>(root)];
+  return {s.range.first + n * s.image_lines, s.row_lines, s.block_lines, 0, 0};
+}
+
+/// A map gets its SRAM range, or its DRAM range, before its first tile.
+void Walk::place_output(int id) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const auto place = [&](int index) {
+    RootState& s = roots_[static_cast<std::size_t>(index)];
+    if (s.placed) return;
+    const Root& root = graph_.roots[static_cast<std::size_t>(index)];
+    s.placed = true;
+    if (resident(index)) {
+      const semantics::MapLayout map = semantics::map_layout(root.shape.c, root.shape.h, root.shape.w, chip_);
+      s.row_lines = map.row_lines;
+      s.block_lines = map.block_lines();
+      s.image_lines = map.blocks * s.block_lines;
+      s.range = take(id, 0, s.image_lines * root.shape.n, Fit::low, root.name);
+    } else if (!root.imported && root.read) {
+      s.dram_offset = round_up<std::int64_t>(scratch_bytes, 256);
+      scratch_bytes = s.dram_offset + blocked_bytes(root.shape, chip_);
+    }
+  };
+  for (const int t : l.inputs) place(graph_.values[static_cast<std::size_t>(t)].root);
+  place(l.output_root);
+}
+
+/// LOADs of imported maps that stay in SRAM and that this layer reads first.
+void Walk::import_resident(int id) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  for (const int t : l.inputs) {
+    const int index = graph_.values[static_cast<std::size_t>(t)].root;
+    const Root& root = graph_.roots[static_cast<std::size_t>(index)];
+    RootState& s = roots_[static_cast<std::size_t>(index)];
+    if (!root.imported || !resident(index) || s.filled) continue;
+    s.filled = true;
+    const Image& image = graph_.images[static_cast<std::size_t>(root.image)];
+    for (std::int64_t n = 0; n < root.shape.n; ++n) {
+      for (const Rows& rows : cut({0, root.shape.h}, kImportChunks, 1)) {
+        for (const DmaPiece& piece : image_pieces(image_map(image, root.shape), n, rows, {0, root.shape.c},
+                                                  resident_view(index, n), 0, chip_)) {
+          WorkItem& load = item(0, isa::QueueId::load, id);
+          load.kind = image_traffic(image);
+          load.useful_bytes = piece.bytes;
+          load.tile = detail::concat(root.name, " rows ", rows.first, "..", rows.end - 1);
+          load.body = piece.body;
+        }
+      }
+    }
+  }
+}
+
+void Walk::layer(int id) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  place_output(id);
+  const Rows rows{0, l.out.h};
+  const Rows channels{0, l.out.c};
+  if (chip_.cores == 1) {
+    share(id, 0, rows, channels);
+  } else {
+    // Each core takes a half, by rows or by output channels, whichever half is estimated to be done sooner.
+    const std::int64_t granule = channel_granule(l, chip_);
+    std::vector<Rows> by_rows = cut(rows, chip_.cores, 1);
+    std::vector<Rows> by_channels = granule > 0 ? cut(channels, chip_.cores, granule) : std::vector<Rows>{channels};
+    bool use_rows = by_rows.size() > 1;
+    if (use_rows && by_channels.size() > 1) {
+      LayerSite site;
+      site.images = l.out.n;
+      site.input_streamed.assign(l.inputs.size(), true);
+      site.input_image.assign(l.inputs.size(), false);
+      site.output_streamed = true;
+      site.sram_lines = spaces_[0].lines();
+      const auto estimate = [&](const Rows& r, const Rows& c) {
+        site.rows = r;
+        site.channels = c;
+        const auto plans = layer_plans(l, constants_.layers[static_cast<std::size_t>(id)], site, cost_);
+        return plans.empty() ? 1e300 : plans.front().estimate;
+      };
+      use_rows = estimate(by_rows[0], channels) <= estimate(rows, by_channels[0]);
+    }
+    const std::size_t pieces = use_rows ? by_rows.size() : by_channels.size();
+    for (std::size_t i = 0; i < pieces; ++i) {
+      share(id, static_cast<std::uint8_t>(i), use_rows ? by_rows[i] : rows, use_rows ? channels : by_channels[i]);
+    }
+  }
+  for (std::size_t r = 0; r < roots_.size(); ++r) {
+    if (roots_[r].placed && graph_.roots[r].last_layer == id) release(0, roots_[r].range);
+  }
+}
+
+LayerPlan Walk::choose_plan(int id, std::uint8_t core, const LayerSite& site) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  std::string smallest = "its smallest tile";
+  std::int64_t least = INT64_MAX;
+  const int met = choices_.fragmentation[static_cast<std::size_t>(id)];
+  const double slack = static_cast<double>(spaces_[core].free_lines()) * std::pow(0.8, met % kPackFrom);
+  for (const LayerPlan& plan : layer_plans(l, constants_.layers[static_cast<std::size_t>(id)], site, cost_)) {
+    SramSpace trial = spaces_[core];
+    bool fits = true;
+    std::int64_t lines = 0;
+    std::string sizes;
+    for (const std::int64_t buffer : plan.buffers) {
+      lines += buffer;
+      sizes += detail::concat(sizes.empty() ? "" : " + ", buffer * chip_.sram.line_bytes);
+      for (int copy = 0; copy < (plan.double_buffered ? 2 : 1); ++copy) {
+        fits = fits && trial.take(buffer, met >= kPackFrom ? Fit::low : Fit::oldest).first >= 0;
+      }
+    }
+    if (fits && static_cast<double>(lines * (plan.double_buffered ? 2 : 1)) <= slack) return plan;
+    if (lines < least) {
+      least = lines;
+      smallest = detail::concat("its smallest tile takes buffers of ", sizes, " bytes (operands, weights, result)");
+    }
+  }
+  throw NoRoom{id, smallest, true};
+}
+
+void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channels) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  LayerSite site;
+  site.rows = rows;
+  site.channels = channels;
+  site.images = l.out.n;
+  site.sram_lines = spaces_[core].lines();
+  for (const int t : l.inputs) {
+    const int root = graph_.values[static_cast<std::size_t>(t)].root;
+    site.input_streamed.push_back(!resident(root));
+    site.input_image.push_back(graph_.roots[static_cast<std::size_t>(root)].imported);
+  }
+  site.output_resident = resident(l.output_root);
+  site.output_streamed = !site.output_resident;
+  const LayerPlan plan = choose_plan(id, core, site);
+
+  LayerNote note;
+  note.layer = static_cast<std::uint16_t>(id);
+  note.tile_rows = plan.tile_rows;
+  note.tile_channels = plan.tile_channels;
+  note.row_tiles = ceil_div(rows.count(), plan.tile_rows);
+  note.channel_tiles = ceil_div(channels.count(), plan.tile_channels);
+  note.channels_outer = plan.channels_outer;
+  note.resident_output = site.output_resident;
+  note.split = plan.split == EngineSplit::rows ? "rows" : plan.split == EngineSplit::channels ? "channels" : "none";
+  if (site.output_resident) note.output_address = resident_view(l.output_root, 0).line * chip_.sram.line_bytes;
+  note.estimate = static_cast<Cycles>(plan.estimate);
+  notes.push_back(note);
+
+  std::vector<Rows> row_tiles, channel_tiles;
+  for (std::int64_t r = rows.first; r < rows.end; r += plan.tile_rows) {
+    row_tiles.push_back({r, std::min(r + plan.tile_rows, rows.end)});
+  }
+  for (std::int64_t c = channels.first; c < channels.end; c += plan.tile_channels) {
+    channel_tiles.push_back({c, std::min(c + plan.tile_channels, channels.end)});
+  }
+  ConstantTile whole = load_whole(id, core, plan, channels);
+  const auto load_operands = [&](std::int64_t n, const Rows& tile_rows, const Rows& tile_channels,
+                                 std::int64_t loaded_until) {
+    std::vector<Loaded> operands;
+    const Rows in_rows = input_rows(l, tile_rows);
+    const Rows in_channels = input_channels(l, tile_channels);
+    for (std::size_t i = 0; i < l.inputs.size(); ++i) {
+      const bool vector = i == 1 && l.b_broadcast;
+      operands.push_back(
+          load_operand(id, core, i, n, vector ? Rows{0, 1} : in_rows, in_channels, vector ? 0 : loaded_until));
+    }
+    return operands;
+  };
+  const auto run_tile = [&](const Tile& tile, std::vector<Loaded>& operands, const ConstantTile& constants) {
+    std::vector<SramView> in;
+    for (const Loaded& operand_tile : operands) in.push_back(operand_tile.view);
+    SramView out;
+    LineRange range{-1, 0};
+    if (site.output_resident) {
+      out = resident_view(l.output_root, tile.n);
+    } else {
+      const std::int64_t cb = chip_.layout.channel_block;
+      out.first_row = tile.rows.first;
+      out.first_block = (l.output_channel + tile.channels.first) / cb;
+      out.row_lines = ceil_div(l.out.w, semantics::pixels_per_line(chip_));
+      out.block_lines = out.row_lines * tile.rows.count();
+      const std::int64_t blocks = ceil_div(l.output_channel + tile.channels.end, cb) - out.first_block;
+      range = take(id, core, blocks * out.block_lines, Fit::oldest, "a tile of the result");
+      out.line = range.first;
+    }
+    body(id, core, plan, tile, in, out, constants);
+    store_tile(id, core, tile, out);
+    release(core, range);
+  };
+  const auto drop = [&](std::vector<Loaded>& operands) {
+    for (Loaded& operand_tile : operands) release(core, operand_tile.range);
+  };
+  const auto drop_constants = [&](ConstantTile& tile) {
+    release(core, tile.weights);
+    if (!plan.params_whole) release(core, tile.params);
+  };
+  bool imported = false;
+  const auto import_once = [&] {
+    if (!imported) import_resident(id);
+    imported = true;
+  };
+  if (plan.channels_outer || channel_tiles.size() == 1) {
+    for (const Rows& tile_channels : channel_tiles) {
+      ConstantTile constants = load_constants(id, core, plan, tile_channels, &whole);
+      import_once();
+      for (std::int64_t n = 0; n < l.out.n; ++n) {
+        std::int64_t loaded_until = 0;
+        for (const Rows& tile_rows : row_tiles) {
+          std::vector<Loaded> operands = load_operands(n, tile_rows, tile_channels, loaded_until);
+          loaded_until = input_rows(l, tile_rows).end;
+          run_tile({n, tile_rows, tile_channels}, operands, constants);
+          drop(operands);
+        }
+      }
+      drop_constants(constants);
+    }
+  } else {
+    import_once();
+    for (std::int64_t n = 0; n < l.out.n; ++n) {
+      std::int64_t loaded_until = 0;
+      for (const Rows& tile_rows : row_tiles) {
+        std::vector<Loaded> operands = load_operands(n, tile_rows, channels, loaded_until);
+        loaded_until = input_rows(l, tile_rows).end;
+        for (const Rows& tile_channels : channel_tiles) {
+          ConstantTile constants = load_constants(id, core, plan, tile_channels, &whole);
+          run_tile({n, tile_rows, tile_channels}, operands, constants);
+          drop_constants(constants);
+        }
+        drop(operands);
+      }
+    }
+  }
+  release(core, whole.params);
+  release(core, whole.table);
+}
+
+Walk::ConstantTile Walk::load_whole(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels) {
+  const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
+  const std::int64_t line = chip_.sram.line_bytes;
+  ConstantTile tile;
+  const auto load = [&](LineRange& range, std::int64_t offset, std::int64_t bytes, const char* what) {
+    range = take(id, core, ceil_div(bytes, line), Fit::oldest, what);
+    for (const DmaPiece& piece :
+         linear_pieces(base_of(isa::BufferKind::weights), offset, range.first * line, bytes, 0, 0)) {
+      WorkItem& w = item(core, isa::QueueId::load, id);
+      w.kind = isa::Traffic::params;
+      w.useful_bytes = piece.bytes;
+      w.tile = what;
+      w.body = piece.body;
+    }
+  };
+  if (c.layout && plan.params_whole) {
+    load(tile.params, c.params_offset + semantics::kParamBytes * channels.first,
+         semantics::kParamBytes * channels.count(), "parameters");
+    tile.first_param_channel = channels.first;
+  }
+  if (!c.layout && c.params_bytes > 0) load(tile.params, c.params_offset, c.params_bytes, "average factors");
+  if (c.table_bytes > 0) load(tile.table, c.table_offset, c.table_bytes, "table");
+  return tile;
+}
+
+Walk::ConstantTile Walk::load_constants(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels,
+                                        const ConstantTile* whole) {
+  const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
+  ConstantTile tile = *whole;
+  if (!c.layout) return tile;
+  const std::int64_t line = chip_.sram.line_bytes;
+  const std::uint8_t base = base_of(isa::BufferKind::weights);
+  const std::string text = detail::concat("channels ", channels.first, "..", channels.end - 1);
+  if (!plan.params_whole) {
+    const std::int64_t bytes = semantics::kParamBytes * channels.count();
+    tile.params = take(id, core, ceil_div(bytes, line), Fit::oldest, "parameters");
+    tile.first_param_channel = channels.first;
+    for (const DmaPiece& piece : linear_pieces(base, c.params_offset + semantics::kParamBytes * channels.first,
+                                               tile.params.first * line, bytes, 0, 0)) {
+      WorkItem& w = item(core, isa::QueueId::load, id);
+      w.kind = isa::Traffic::params;
+      w.useful_bytes = piece.bytes;
+      w.tile = "parameters, " + text;
+      w.body = piece.body;
+    }
+  }
+  const std::int64_t first = c.weight_offset(channels.first);
+  const std::int64_t bytes = c.weight_offset(channels.end) - first;
+  tile.weights = take(id, core, ceil_div(bytes, line), Fit::oldest, "weights");
+  tile.first_channel = channels.first;
+  const semantics::WeightLayout& layout = *c.layout;
+  const std::int64_t tiles = bytes / layout.tile_bytes();
+  const std::int64_t stored = layout.packed() ? layout.valid_bytes() : layout.tile_bytes();
+  const std::int64_t total = tiles * stored;
+  const std::int64_t useful = c.useful_weights(channels.first, channels.end);
+  std::int64_t done = 0;
+  for (const DmaPiece& piece :
+       linear_pieces(base, c.weights_offset + first / layout.tile_bytes() * stored, tile.weights.first * line, total,
+                     layout.packed() ? layout.valid_bytes() : 0, layout.tile_bytes())) {
+    WorkItem& w = item(core, isa::QueueId::load, id);
+    w.kind = isa::Traffic::weights;
+    w.useful_bytes = (done + piece.bytes) * useful / total - done * useful / total;  // shares that sum to the whole
+    w.tile = "weights, " + text;
+    w.body = piece.body;
+    done += piece.bytes;
+  }
+  return tile;
+}
+
+/// View of operand i for rows and channels (of the operand): in place when its map is resident, else a tile from DRAM.
+Walk::Loaded Walk::load_operand(int id, std::uint8_t core, std::size_t operand_index, std::int64_t n, const Rows& rows,
+                                const Rows& channels, std::int64_t loaded_until) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const Value& value = graph_.values[static_cast<std::size_t>(l.inputs[operand_index])];
+  const Root& root = graph_.roots[static_cast<std::size_t>(value.root)];
+  const RootState& state = roots_[static_cast<std::size_t>(value.root)];
+  if (resident(value.root)) return {resident_view(value.root, n), {-1, 0}};
+  const std::int64_t cb = chip_.layout.channel_block;
+  const Rows in_root{value.first_channel + channels.first, value.first_channel + channels.end};
+  Loaded tile;
+  tile.view.first_row = rows.first;
+  tile.view.first_block = in_root.first / cb;
+  tile.view.row_lines = ceil_div(root.shape.w, semantics::pixels_per_line(chip_));
+  tile.view.block_lines = tile.view.row_lines * rows.count();
+  const std::int64_t blocks = ceil_div(in_root.end, cb) - tile.view.first_block;
+  tile.range = take(id, core, blocks * tile.view.block_lines, Fit::oldest, "a tile of " + root.name);
+  tile.view.line = tile.range.first;
+  const auto load = [&](const Rows& part, bool halo) {
+    if (part.count() <= 0) return;
+    std::vector<DmaPiece> pieces;
+    isa::Traffic kind = isa::Traffic::spill;
+    if (root.imported) {
+      const Image& image = graph_.images[static_cast<std::size_t>(root.image)];
+      pieces = image_pieces(image_map(image, root.shape), n, part, in_root, tile.view, 0, chip_);
+      kind = image_traffic(image);
+    } else {
+      const DramMap map{base_of(isa::BufferKind::scratch), state.dram_offset, root.shape};
+      pieces = blocked_pieces(map, n, part, in_root, tile.view, chip_);
+    }
+    for (const DmaPiece& piece : pieces) {
+      WorkItem& w = item(core, isa::QueueId::load, id);
+      w.kind = halo ? isa::Traffic::halo : kind;
+      w.useful_bytes = piece.bytes;
+      w.tile = detail::concat(root.name, " rows ", part.first, "..", part.end - 1);
+      w.body = piece.body;
+    }
+  };
+  const std::int64_t fresh = std::clamp(loaded_until, rows.first, rows.end);
+  load({rows.first, fresh}, true);
+  load({fresh, rows.end}, false);
+  return tile;
+}
+
+void Walk::store_tile(int id, std::uint8_t core, const Tile& tile, const SramView& out) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const Root& root = graph_.roots[static_cast<std::size_t>(l.output_root)];
+  const RootState& state = roots_[static_cast<std::size_t>(l.output_root)];
+  const Rows in_root{l.output_channel + tile.channels.first, l.output_channel + tile.channels.end};
+  const auto store = [&](const std::vector<DmaPiece>& pieces, isa::Traffic kind) {
+    for (const DmaPiece& piece : pieces) {
+      WorkItem& w = item(core, isa::QueueId::store, id);
+      w.kind = kind;
+      w.useful_bytes = piece.bytes;
+      w.tile = tile_text(tile, l);
+      w.body = as_store(piece.body);
+    }
+  };
+  if (state.dram_offset >= 0) {
+    const DramMap map{base_of(isa::BufferKind::scratch), state.dram_offset, root.shape};
+    store(blocked_pieces(map, tile.n, tile.rows, in_root, out, chip_), isa::Traffic::spill);
+  }
+  for (const Value& value : graph_.values) {
+    if (value.root != l.output_root || value.dram.empty()) continue;
+    const Rows part{std::max(in_root.first, value.first_channel),
+                    std::min(in_root.end, value.first_channel + value.shape.c)};
+    if (part.count() <= 0) continue;
+    for (const int index : value.dram) {
+      const Image& image = graph_.images[static_cast<std::size_t>(index)];
+      store(image_pieces(image_map(image, value.shape), tile.n, tile.rows,
+                         {part.first - value.first_channel, part.end - value.first_channel}, out, value.first_channel,
+                         chip_),
+            image_traffic(image));
+    }
+  }
+}
+
+}  // namespace tessera::compiler

@@ -1,0 +1,107 @@
+// One walk over the layers with a given choice of maps that go through DRAM. Internal to the room.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/allocate/sram_space.hpp"
+#include "compiler/schedule/constants.hpp"
+#include "compiler/schedule/layer_graph.hpp"
+#include "compiler/schedule/layer_plan.hpp"
+#include "compiler/schedule/unit_cost.hpp"
+#include "compiler/schedule/work.hpp"
+
+namespace tessera::compiler {
+
+/// The layer at which buffers found no place, and what they were.
+struct NoRoom {
+  int layer = -1;
+  std::string what;
+  bool planned = false;  // no plan fits; otherwise a plan that fits by size met a fragmented SRAM
+};
+
+/// From this many failures on a layer's buffers are packed from the lowest address instead of going round.
+inline constexpr int kPackFrom = 4;
+
+/// What the spill loop has learnt so far.
+struct WalkChoices {
+  std::vector<bool> spilled;       // by root: through DRAM
+  std::vector<int> fragmentation;  // by layer: how often its plan met a fragmented SRAM; each asks for more slack
+};
+
+class Walk {
+ public:
+  Walk(const LayerGraph& graph, const Constants& constants, const WalkChoices& choices, UnitCost& cost,
+       bool nhwc_inputs);
+
+  /// Throws NoRoom.
+  void run();
+
+  std::vector<WorkSection> sections;
+  std::vector<LayerNote> notes;
+  std::int64_t scratch_bytes = 0;  // of spilled maps, behind the scratch images
+  std::int64_t sram_peak_lines = 0;
+
+ private:
+  struct RootState {
+    bool placed = false;
+    bool filled = false;  // imported: LOADs were written down
+    LineRange range{-1, 0};
+    std::int64_t row_lines = 0, block_lines = 0, image_lines = 0;
+    std::int64_t dram_offset = -1;  // scratch buffer
+  };
+  struct Loaded {  // a streamed operand's tile
+    SramView view;
+    LineRange range{-1, 0};
+  };
+  struct ConstantTile {
+    LineRange weights{-1, 0}, params{-1, 0}, table{-1, 0};
+    std::int64_t first_channel = 0;  // of the weights
+    std::int64_t first_param_channel = 0;
+  };
+
+  void layer(int id);
+  void host(int id);
+  void place_output(int id);
+  void import_resident(int id);
+  void share(int id, std::uint8_t core, const Rows& rows, const Rows& channels);
+  [[nodiscard]] LayerPlan choose_plan(int id, std::uint8_t core, const LayerSite& site);
+  ConstantTile load_constants(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels,
+                              const ConstantTile* whole);
+  ConstantTile load_whole(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels);
+  Loaded load_operand(int id, std::uint8_t core, std::size_t operand, std::int64_t n, const Rows& rows,
+                      const Rows& channels, std::int64_t loaded_until);
+  void body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& tile, const std::vector<SramView>& in,
+            const SramView& out, const ConstantTile& constants);
+  void conv_body(int id, std::uint8_t core, const Tile& tile, const SramView& in, const SramView& out,
+                 const ConstantTile& constants, std::int64_t engine);
+  void edp_body(int id, std::uint8_t core, const Tile& tile, const std::vector<SramView>& in, const SramView& out,
+                const ConstantTile& constants);
+  void reorder_body(int id, std::uint8_t core, const Tile& tile, const SramView& in, const SramView& out);
+  void store_tile(int id, std::uint8_t core, const Tile& tile, const SramView& out);
+
+  [[nodiscard]] SramView resident_view(int root, std::int64_t n) const;
+  [[nodiscard]] bool resident(int root) const { return !choices_.spilled[static_cast<std::size_t>(root)]; }
+  LineRange take(int id, std::uint8_t core, std::int64_t lines, Fit fit, const std::string& what);
+  void release(std::uint8_t core, LineRange& range);
+  WorkItem& item(std::uint8_t core, isa::QueueId queue, int layer);
+  [[nodiscard]] std::int64_t now() const { return now_; }
+
+  const LayerGraph& graph_;
+  const Constants& constants_;
+  WalkChoices choices_;
+  UnitCost& cost_;
+  const isa::ChipConfig& chip_;
+  bool nhwc_inputs_;
+  std::vector<SramSpace> spaces_;
+  std::vector<RootState> roots_;
+  std::int64_t now_ = 0;
+  int host_steps_ = 0;
+  std::int64_t next_engine_ = 0;
+};
+
+/// "rows 0..13" or "rows 0..13, channels 32..63".
+[[nodiscard]] std::string tile_text(const Tile& tile, const Layer& layer);
+
+}  // namespace tessera::compiler

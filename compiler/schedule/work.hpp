@@ -1,0 +1,47 @@
+// What a schedule is before emission: instructions in program order, the order in which, run one by one, the result is
+// right. Queues, waits and signals follow from it (compiler/emit).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "isa/isa.hpp"
+#include "isa/program/program.hpp"
+
+namespace tessera::compiler {
+
+struct WorkItem {
+  std::uint8_t core = 0;
+  isa::QueueId queue = isa::QueueId::load;
+  std::uint16_t layer = 0;
+  isa::Traffic kind = isa::Traffic::spill;  // LOAD, STORE
+  Bytes useful_bytes = 0;                   // LOAD, STORE
+  std::string tile;
+  decltype(isa::Instruction::body) body;
+};
+
+struct WorkSection {
+  std::string name;
+  std::int32_t host_step = -1;  // index into Program::host_steps: a section without items
+  std::vector<WorkItem> items;
+};
+
+/// How a layer was cut, for the IR dump and for people.
+struct LayerNote {
+  std::uint16_t layer = 0;
+  std::int64_t tile_rows = 0, tile_channels = 0, row_tiles = 0, channel_tiles = 0;
+  bool channels_outer = false, resident_output = false;
+  std::string split;                 // over engines and cores: "rows", "channels", "none"
+  std::int64_t output_address = -1;  // SRAM byte address of a resident output
+  Cycles estimate = 0;
+};
+
+struct Schedule {
+  isa::Program program;  // everything but the sections
+  std::vector<WorkSection> sections;
+  std::vector<LayerNote> notes;
+};
+
+}  // namespace tessera::compiler

@@ -1,0 +1,88 @@
+#include "compiler/allocate/sram_space.hpp"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "hw/common/error.hpp"
+#include "hw/common/random.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+TEST(SramSpace, LowTakesTheLowestHole) {
+  SramSpace space(100, 100);
+  const LineRange a = space.take(30, Fit::low);
+  const LineRange b = space.take(30, Fit::low);
+  EXPECT_EQ(a.first, 0);
+  EXPECT_EQ(b.first, 30);
+  space.release(a, 1);
+  EXPECT_EQ(space.take(20, Fit::low).first, 0);
+  EXPECT_EQ(space.take(20, Fit::low).first, 60);
+}
+
+TEST(SramSpace, OldestGoesRoundLikeARing) {
+  SramSpace space(100, 100);
+  std::vector<std::int64_t> places;
+  for (int i = 0; i < 6; ++i) {
+    const LineRange r = space.take(33, Fit::oldest);
+    places.push_back(r.first);
+    space.release(r, i);
+  }
+  // Three places, each reused only when the other two are younger.
+  EXPECT_EQ(places[0], places[3]);
+  EXPECT_EQ(places[1], places[4]);
+  EXPECT_EQ(places[2], places[5]);
+  EXPECT_NE(places[0], places[1]);
+  EXPECT_NE(places[1], places[2]);
+}
+
+TEST(SramSpace, NoRoomIsMinusOneAndTakesNothing) {
+  SramSpace space(64, 16);
+  const LineRange a = space.take(40, Fit::low);
+  EXPECT_EQ(space.take(25, Fit::oldest).first, -1);
+  EXPECT_EQ(space.free_lines(), 24);
+  space.release(a, 0);
+  EXPECT_EQ(space.largest_free(), 64);
+}
+
+TEST(SramSpace, LargeRangesStartOnABank) {
+  SramSpace space(64, 16);
+  const LineRange a = space.take(5, Fit::oldest);
+  const LineRange b = space.take(16, Fit::oldest);
+  EXPECT_EQ(a.first, 0);
+  EXPECT_EQ(b.first % 16, 0);
+}
+
+TEST(SramSpace, RandomUseNeverOverlaps) {
+  Random random(3);
+  SramSpace space(257, 32);
+  std::vector<LineRange> held;
+  std::vector<int> owner(257, 0);
+  for (int i = 1; i < 3000; ++i) {
+    if (!held.empty() && random.chance(1, 2)) {
+      const std::size_t k = random.below(held.size());
+      for (std::int64_t l = 0; l < held[k].lines; ++l) owner[static_cast<std::size_t>(held[k].first + l)] = 0;
+      space.release(held[k], i);
+      held.erase(held.begin() + static_cast<std::ptrdiff_t>(k));
+      continue;
+    }
+    const LineRange r = space.take(random.between(1, 60), random.chance(1, 2) ? Fit::low : Fit::oldest);
+    if (r.first < 0) continue;
+    for (std::int64_t l = 0; l < r.lines; ++l) {
+      ASSERT_EQ(owner[static_cast<std::size_t>(r.first + l)], 0);
+      owner[static_cast<std::size_t>(r.first + l)] = i;
+    }
+    held.push_back(r);
+  }
+}
+
+TEST(SramSpace, ReleasingTwiceIsABug) {
+  SramSpace space(10, 10);
+  const LineRange r = space.take(4, Fit::low);
+  space.release(r, 0);
+  EXPECT_THROW(space.release(r, 1), InternalError);
+}
+
+}  // namespace
+}  // namespace tessera::compiler

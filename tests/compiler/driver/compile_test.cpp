@@ -1,0 +1,194 @@
+// graph interpreter == compiled program, on random graphs with odd sizes, on every chip and schedule.
+#include "compiler/driver/compile.hpp"
+
+#include <gtest/gtest.h>
+
+#include "compiler/interpret/qgraph_interpreter.hpp"
+#include "hw/common/error.hpp"
+#include "isa/program/semaphores.hpp"
+#include "isa/semantics/requantize.hpp"
+#include "random_graph.hpp"
+#include "run_program.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+using testing::QBuilder;
+
+isa::Program compiled(const QGraph& graph, const isa::ChipConfig& chip, ScheduleKind kind) {
+  CompileOptions options;
+  options.schedule = kind;
+  return compile(graph, chip, options).program;
+}
+
+void expect_equal(const QGraph& graph, const isa::ChipConfig& chip, ScheduleKind kind, std::uint64_t seed) {
+  const std::vector<Tensor> inputs = testing::random_inputs(graph, seed + 1000);
+  const std::vector<Tensor> expected = interpret(graph, inputs);
+  const isa::Program program = compiled(graph, chip, kind);
+  EXPECT_EQ(isa::check_semaphores(program), std::vector<std::string>{});
+  EXPECT_EQ(isa::check_semaphore_balance(program), std::vector<std::string>{});
+  const auto outputs = testing::run_program(program, chip, inputs, seed);
+  ASSERT_EQ(outputs.size(), expected.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    ASSERT_EQ(outputs[i], expected[i].bytes) << chip.name << ", seed " << seed << ", output " << i;
+  }
+}
+
+class RandomGraphs : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RandomGraphs, LayerEqualsTheGraph) {
+  const isa::ChipConfig chip = isa::load_chip(GetParam());
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+    expect_equal(testing::random_graph(seed, 17), chip, ScheduleKind::layer, seed);
+    if (HasFatalFailure()) return;
+  }
+}
+TEST_P(RandomGraphs, NaiveEqualsTheGraph) {
+  const isa::ChipConfig chip = isa::load_chip(GetParam());
+  for (std::uint64_t seed = 101; seed <= 108; ++seed) {
+    expect_equal(testing::random_graph(seed, 17), chip, ScheduleKind::naive, seed);
+    if (HasFatalFailure()) return;
+  }
+}
+TEST_P(RandomGraphs, BatchesEqualTheGraph) {
+  const isa::ChipConfig chip = isa::load_chip(GetParam());
+  for (std::uint64_t seed = 201; seed <= 208; ++seed) {
+    expect_equal(testing::random_graph(seed, 9, 3), chip, ScheduleKind::layer, seed);
+    if (HasFatalFailure()) return;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Chips, RandomGraphs, ::testing::Values("tiny", "a1000", "j5"),
+                         [](const auto& test) { return std::string(test.param); });
+
+// SRAM far too small for the maps: everything goes through DRAM tile by tile.
+TEST(SmallSram, TilesThroughDramEqualTheGraph) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const isa::ChipConfig chip = isa::load_chip("tiny", {"sram.size_bytes=2048"});
+    expect_equal(testing::random_graph(seed, 25), chip, ScheduleKind::layer, seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Compile, HostStepBetweenSections) {
+  QBuilder b(5);
+  const int x = b.conv(b.input(1, 3, 5, 4), 6, {});
+  const int soft = b.softmax_on_host(x);
+  b.output(b.conv(soft, 5, {}));
+  b.output(soft);
+  for (const char* name : {"tiny", "j5"}) expect_equal(b.graph, isa::load_chip(name), ScheduleKind::layer, 1);
+}
+
+TEST(Compile, FlattenBecomesAKernelOfTheMapsSize) {
+  QBuilder b(6);
+  const int x = b.conv(b.input(1, 4, 4, 4), 8, {});
+  b.output(b.conv(b.view(x, 1, 128, 1, 1), 10, {}));
+  const isa::ChipConfig chip = isa::load_chip("tiny");
+  expect_equal(b.graph, chip, ScheduleKind::layer, 2);
+  const isa::Program program = compiled(b.graph, chip, ScheduleKind::layer);
+  for (const isa::Buffer& buffer : program.buffers) EXPECT_NE(buffer.kind, isa::BufferKind::scratch) << buffer.name;
+}
+
+TEST(Compile, OneValueAChannelMultipliesAMap) {
+  for (const char* name : {"tiny", "a1000", "j5"}) {
+    const isa::ChipConfig chip = isa::load_chip(name);
+    QBuilder b(12);
+    const int map = b.input(2, 9, 5, 7);
+    const int gate = b.input(2, 9, 1, 1);
+    b.output(b.mul(gate, map));
+    const QNode& node = b.graph.nodes[0];
+    const std::vector<Tensor> inputs = testing::random_inputs(b.graph, 1);
+    const auto outputs = testing::run_program(compiled(b.graph, chip, ScheduleKind::layer), chip, inputs, 4);
+    for (std::size_t i = 0; i < 2 * 9 * 35; ++i) {
+      const std::int32_t expected = semantics::scaled_multiply(
+          inputs[1].data<std::int8_t>()[i / 35], inputs[0].data<std::int8_t>()[i], b.graph.tensors[1].zero_point,
+          b.graph.tensors[0].zero_point, static_cast<std::int32_t>(node.scales[0].multiplier), node.scales[0].shift,
+          b.graph.tensors[2].zero_point, node.lo, node.hi);
+      ASSERT_EQ(static_cast<std::int8_t>(outputs[0][i]), expected) << name << ", element " << i;
+    }
+  }
+}
+
+TEST(Compile, InputThatIsAnOutput) {
+  QBuilder b(7);
+  const int in = b.input(1, 5, 3, 7);
+  b.output(b.view(in, 1, 3, 5, 7));
+  b.output(b.requantize(in));
+  expect_equal(b.graph, isa::load_chip("tiny"), ScheduleKind::layer, 3);
+}
+
+TEST(Compile, TrafficAccountsAddUp) {
+  QBuilder b(8);
+  const int x = b.conv(b.input(1, 3, 12, 12), 16, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1});
+  b.output(b.conv(x, 8, {}));
+  const isa::Program p = compiled(b.graph, isa::load_chip("a1000"), ScheduleKind::layer);
+  std::int64_t weights = 0, params = 0, input = 0, output = 0;
+  for (const isa::Section& s : p.sections) {
+    for (const isa::QueueStream& q : s.streams) {
+      for (const isa::InstructionInfo& i : q.info) {
+        if (i.kind == isa::Traffic::weights) weights += i.useful_bytes;
+        if (i.kind == isa::Traffic::params) params += i.useful_bytes;
+        if (i.kind == isa::Traffic::input) input += i.useful_bytes;
+        if (i.kind == isa::Traffic::output) output += i.useful_bytes;
+      }
+    }
+  }
+  EXPECT_EQ(weights, 16 * 3 * 9 + 8 * 16);
+  EXPECT_EQ(params, 12 * 24);
+  EXPECT_EQ(input, 3 * 144);
+  EXPECT_EQ(output, 8 * 144);
+  EXPECT_EQ(p.compulsory_read, weights + params + input);
+  EXPECT_EQ(p.compulsory_write, output);
+  EXPECT_EQ(p.macs_useful, 144 * (16 * 27 + 8 * 16));
+}
+
+TEST(Compile, NaiveIsPredictedSlower) {
+  const QGraph graph = testing::random_graph(9, 17);
+  const isa::ChipConfig chip = isa::load_chip("a1000");
+  EXPECT_GT(compiled(graph, chip, ScheduleKind::naive).predicted.cycles,
+            compiled(graph, chip, ScheduleKind::layer).predicted.cycles);
+}
+
+TEST(Compile, TimingOnlyHasTheSameInstructionsAndNoWeights) {
+  const QGraph graph = testing::random_graph(10, 17);
+  const isa::ChipConfig chip = isa::load_chip("tiny");
+  CompileOptions options;
+  const isa::Program valued = compile(graph, chip, options).program;
+  options.timing_only = true;
+  const isa::Program timing = compile(graph, chip, options).program;
+  EXPECT_TRUE(timing.weights.empty());
+  ASSERT_EQ(valued.sections.size(), timing.sections.size());
+  for (std::size_t s = 0; s < valued.sections.size(); ++s) {
+    ASSERT_EQ(valued.sections[s].streams.size(), timing.sections[s].streams.size());
+    for (std::size_t q = 0; q < valued.sections[s].streams.size(); ++q) {
+      EXPECT_EQ(valued.sections[s].streams[q].words, timing.sections[s].streams[q].words);
+    }
+  }
+}
+
+TEST(Compile, WhatDoesNotFitNamesLayerAndSizes) {
+  QBuilder b(11);
+  b.output(b.conv(b.input(1, 300, 5, 5), 8, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}));
+  const isa::ChipConfig chip = isa::load_chip("tiny", {"sram.size_bytes=256"});
+  try {
+    (void)compile(b.graph, chip, {});
+    FAIL() << "compiled";
+  } catch (const UserError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("Conv1: Conv does not fit the SRAM of tiny (2048 bytes a core) even tile by tile"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("legal is a larger sram.size_bytes"), std::string::npos) << text;
+  }
+}
+
+TEST(Compile, UnknownScheduleNamesTheLegalOnes) {
+  try {
+    (void)parse_schedule("fastest");
+    FAIL() << "parsed";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "--schedule fastest: expected naive, layer or auto");
+  }
+}
+
+}  // namespace
+}  // namespace tessera::compiler

@@ -1,0 +1,52 @@
+// Small random quantised graphs with odd sizes, built directly: what the backend's value tests run on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/qgraph.hpp"
+#include "hw/common/random.hpp"
+
+namespace tessera::compiler::testing {
+
+/// Adds nodes one by one; every method returns the output's tensor index.
+class QBuilder {
+ public:
+  explicit QBuilder(std::uint64_t seed) : random(seed) { graph.name = "random" + std::to_string(seed); }
+
+  int input(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w);
+  struct Window {
+    int kh = 1, kw = 1, sy = 1, sx = 1, dy = 1, dx = 1, pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  };
+  int conv(int in, std::int64_t cout, const Window& window, int groups = 1);
+  int add(int a, int b);
+  int mul(int a, int b);
+  int max_pool(int in, const Window& window);
+  int average_pool(int in, const Window& window, bool count_include_pad);
+  int global_average(int in);
+  int requantize(int in);
+  int table(int in);
+  int concat(const std::vector<int>& parts);
+  int view(int in, std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w);
+  int softmax_on_host(int in);
+  void output(int tensor) { graph.outputs.push_back(tensor); }
+
+  [[nodiscard]] const Shape& shape(int tensor) const { return graph.tensors[static_cast<std::size_t>(tensor)].shape; }
+
+  QGraph graph;
+  Random random;
+
+ private:
+  int tensor(const std::string& name, std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w);
+  QNode& node(QOp op, const std::string& onnx_op, const std::vector<int>& inputs);
+  QScale scale(double real);
+  void clamp(QNode& node);
+};
+
+/// A chain with branches of random operators; image rows and columns at most `extent`.
+[[nodiscard]] QGraph random_graph(std::uint64_t seed, std::int64_t extent, std::int64_t batch = 1);
+
+/// Random int8 tensors for the graph's inputs.
+[[nodiscard]] std::vector<Tensor> random_inputs(const QGraph& graph, std::uint64_t seed);
+
+}  // namespace tessera::compiler::testing

@@ -1,0 +1,19 @@
+// Runs a program's values in a random legal interleaving of its queues, with isa/semantics alone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/ir/graph.hpp"
+#include "isa/chip.hpp"
+#include "isa/program/program.hpp"
+
+namespace tessera::compiler::testing {
+
+/// Output bytes in the order of program.outputs; inputs in the order of program.inputs. GoogleTest failures when the
+/// queues get stuck or a semaphore does not end at zero. Host steps must be Softmax over the channels.
+[[nodiscard]] std::vector<std::vector<std::uint8_t>> run_program(const isa::Program& program,
+                                                                 const isa::ChipConfig& chip,
+                                                                 const std::vector<Tensor>& inputs, std::uint64_t seed);
+
+}  // namespace tessera::compiler::testing
