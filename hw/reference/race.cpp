@@ -62,9 +62,7 @@ void RaceChecker::read(Space& space, std::int64_t begin, std::int64_t end, Instr
       continue;
     }
     Piece& piece = it->second;
-    if (piece.written && !order_.before(piece.writer, id) && piece.writer.queue != id.queue) {
-      report(piece.writer, true, id, range);
-    }
+    if (piece.written && !order_.before(piece.writer, id)) report(piece.writer, true, id, range);
     const auto same =
         std::find_if(piece.readers.begin(), piece.readers.end(), [&](InstructionId r) { return r.queue == id.queue; });
     if (same == piece.readers.end()) {
@@ -82,14 +80,16 @@ void RaceChecker::write(Space& space, std::int64_t begin, std::int64_t end, Inst
   split(space, end);
   const auto first = space.lower_bound(begin);
   auto it = first;
+  if (first != space.end() && first->first == begin && first->second.end == end) {
+    // The usual case, a piece written again as a whole: no new node.
+    check_before_write(first->second, id, range);
+    first->second.writer = id;
+    first->second.written = true;
+    first->second.readers.clear();
+    return;
+  }
   for (; it != space.end() && it->first < end; ++it) {
-    const Piece& piece = it->second;
-    if (piece.written && piece.writer.queue != id.queue && !order_.before(piece.writer, id)) {
-      report(piece.writer, true, id, range);
-    }
-    for (const InstructionId& reader : piece.readers) {
-      if (reader.queue != id.queue && !order_.before(reader, id)) report(reader, false, id, range);
-    }
+    check_before_write(it->second, id, range);
   }
   space.erase(first, it);
   Piece piece;
@@ -97,6 +97,17 @@ void RaceChecker::write(Space& space, std::int64_t begin, std::int64_t end, Inst
   piece.writer = id;
   piece.written = true;
   space.emplace(begin, std::move(piece));
+}
+
+void RaceChecker::check_before_write(const Piece& piece, InstructionId id, const Range& range) const {
+  const auto unordered = [&](InstructionId earlier) {
+    // An instruction may touch its own bytes again (in place, repeated rows); check_own_ranges decides which.
+    return !(earlier.queue == id.queue && earlier.index == id.index) && !order_.before(earlier, id);
+  };
+  if (piece.written && unordered(piece.writer)) report(piece.writer, true, id, range);
+  for (const InstructionId& reader : piece.readers) {
+    if (unordered(reader)) report(reader, false, id, range);
+  }
 }
 
 void RaceChecker::report(InstructionId earlier, bool earlier_writes, InstructionId id, const Range& range) const {
@@ -117,10 +128,29 @@ void RaceChecker::report(InstructionId earlier, bool earlier_writes, Instruction
                                     range.operand, "); neither queue order nor semaphores order them"));
 }
 
+namespace {
+bool hulls_meet(const std::vector<Range>& a, const std::vector<Range>& b) {
+  const auto hull = [](const std::vector<Range>& ranges, bool dram) {
+    std::pair<std::int64_t, std::int64_t> h{INT64_MAX, INT64_MIN};
+    for (const Range& r : ranges) {
+      if (r.dram == dram) h = {std::min(h.first, r.begin), std::max(h.second, r.end)};
+    }
+    return h;
+  };
+  for (const bool dram : {false, true}) {
+    const auto x = hull(a, dram);
+    const auto y = hull(b, dram);
+    if (x.first < y.second && y.first < x.second) return true;
+  }
+  return false;
+}
+}  // namespace
+
 bool find_conflict(const std::vector<Range>& a, const std::vector<Range>& b, RangePair& found) {
   const auto before = [](const Range& x, const Range& y) {
     return std::tie(x.dram, x.base_register, x.begin) < std::tie(y.dram, y.base_register, y.begin);
   };
+  if (!hulls_meet(a, b)) return false;
   std::vector<Range> sorted = b;
   std::sort(sorted.begin(), sorted.end(), before);
   std::int64_t longest = 0;

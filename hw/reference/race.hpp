@@ -37,6 +37,7 @@ class RaceChecker {
   static void split(Space& space, std::int64_t at);
   void read(Space& space, std::int64_t begin, std::int64_t end, InstructionId id, const semantics::Range& range);
   void write(Space& space, std::int64_t begin, std::int64_t end, InstructionId id, const semantics::Range& range);
+  void check_before_write(const Piece& piece, InstructionId id, const semantics::Range& range) const;
   [[noreturn]] void report(InstructionId earlier, bool earlier_writes, InstructionId id,
                            const semantics::Range& range) const;
 
