@@ -37,6 +37,7 @@ Channel::Channel(const ChannelConfig& config, int index, ChannelListener& listen
       drain_(drain_policy(config.queue_depth)),
       starvation_(starvation_clocks(config.device, config.queue_depth)),
       columns_first_(columns_first(config.device)),
+      enough_hits_(enough_hits(config.device)),
       listener_(listener),
       banks_(static_cast<std::size_t>(config.device.banks())),
       last_column_group_(static_cast<std::size_t>(config.device.bank_groups), {kLongAgo, kLongAgo}),
@@ -220,6 +221,7 @@ void Channel::choose(DramClocks now) {
 
   Choice column;
   Choice row;
+  int hits = 0;  // bursts that wait for nothing but the data bus, counted up to enough_hits_ a bank
   for (std::uint32_t mask = queues_[direction].banks; mask != 0; mask &= mask - 1) {
     const int b = __builtin_ctz(mask);
     const Bank& bank = banks_[static_cast<std::size_t>(b)];
@@ -236,17 +238,33 @@ void Channel::choose(DramClocks now) {
     if (hit != kNone) {
       const DramClocks at = std::max({now, bank.next_column, column_ready(direction, group)});
       consider(column, {at, Action::column, b, hit, starved});
+      hits += count_hits(hit, enough_hits_);
     } else {
       const DramClocks at = std::max({now, bank.next_pre, last_pre_ + t_.PPD});
       consider(row, {at, Action::precharge, b, starved ? urgent : lane.first, starved});
     }
   }
   const DramClocks length = row.action == Action::activate ? device_.length.act : device_.length.pre;
-  const bool in_the_way = columns_first_ && row.clock + length > column.clock && !row.urgent;
-  choice_ = row.clock < column.clock && !in_the_way ? row : column;
-  if (row.urgent && row.clock <= column.clock) choice_ = row;
+  const bool row_first = row.urgent || (hits < enough_hits_ && !column.urgent);
+  if (row_first ? row.clock <= column.clock
+                : row.clock < column.clock && !(columns_first_ && row.clock + length > column.clock)) {
+    choice_ = row;
+  } else {
+    choice_ = column;
+  }
   choice_valid_ = true;
   TESSERA_CHECK(choice_.action != Action::none, "channel ", index_, " has work and nothing to do in clock ", now);
+}
+
+// Bursts of one direction that fit the open row of a bank, from `first` on; counts no further than `most`.
+int Channel::count_hits(int first, int most) const {
+  const std::int64_t row = entries_[static_cast<std::size_t>(first)].at.row;
+  int count = 0;
+  for (int i = first; i != kNone && count < most; i = entries_[static_cast<std::size_t>(i)].bank_younger) {
+    const Entry& e = entries_[static_cast<std::size_t>(i)];
+    count += e.blocked_by == 0 && e.at.row == row ? 1 : 0;
+  }
+  return count;
 }
 
 // The oldest queued write to the same bytes.
@@ -316,6 +334,7 @@ void Channel::issue_column(const Choice& choice) {
   }
 
   listener_.on_column(index_, request.source, c);
+  if (request.last_beat < 0) request.first_burst = c + latency + t_.BL - 1;
   request.last_beat = std::max(request.last_beat, c + latency + t_.BL - 1);
   if (--request.bursts_left == 0) {
     request.issued = c;
@@ -376,10 +395,8 @@ DramClocks Channel::refresh_step(DramClocks limit) {
   DramClocks closed = clock;
   bool open = false;
   for (const Bank& bank : banks_) {
-    if (bank.row >= 0) {
-      open = true;
-      clock = std::max(clock, bank.next_pre);
-    }
+    open = open || bank.row >= 0;
+    clock = std::max(clock, bank.next_pre);  // also where an auto-precharge is still to come
     closed = std::max(closed, bank.next_act);
   }
   if (open) {

@@ -91,6 +91,7 @@ class Channel {
   void admit_burst(Request& request, std::uint64_t address, DramClocks arrival);
   void choose(DramClocks now);
   void consider(Choice& best, const Choice& other) const;
+  [[nodiscard]] int count_hits(int first, int most) const;
   [[nodiscard]] int blocker_of(const Entry& read) const;
   void issue(const Choice& choice);
   void issue_column(const Choice& choice);
@@ -115,6 +116,7 @@ class Channel {
   const DrainPolicy drain_;
   const DramClocks starvation_;
   const bool columns_first_;
+  const int enough_hits_;
   ChannelListener& listener_;
   CommandObserver* observer_ = nullptr;
 

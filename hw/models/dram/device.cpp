@@ -18,6 +18,15 @@ constexpr TimingName kTimings[] = {
     {"WR", &Timings::WR},          {"RFC", &Timings::RFC},     {"REFI", &Timings::REFI},   {"PPD", &Timings::PPD},
     {"RTW_gap", &Timings::RTW_gap}};
 
+DramClocks Timings::*find_timing(const std::string& name) {
+  std::string legal;
+  for (const TimingName& timing : kTimings) {
+    if (timing.name == name) return timing.member;
+    legal += (legal.empty() ? "" : ", ") + std::string(timing.name);
+  }
+  user_error("dram.timings.", name, ": unknown; expected one of ", legal);
+}
+
 }  // namespace
 
 const Device& find_device(const std::string& name) {
@@ -31,16 +40,10 @@ const Device& find_device(const std::string& name) {
 
 void set_timing(Device& device, const std::string& name, DramClocks value) {
   if (value < 0) user_error("dram.timings.", name, " = ", value, ": expected a number of clocks, at least 0");
-  for (const TimingName& timing : kTimings) {
-    if (timing.name == name) {
-      device.t.*timing.member = value;
-      return;
-    }
-  }
-  std::string legal;
-  for (const TimingName& timing : kTimings) legal += (legal.empty() ? "" : ", ") + std::string(timing.name);
-  user_error("dram.timings.", name, ": unknown; expected one of ", legal);
+  device.t.*find_timing(name) = value;
 }
+
+DramClocks get_timing(const Device& device, const std::string& name) { return device.t.*find_timing(name); }
 
 std::vector<std::string> timing_names() {
   std::vector<std::string> names;

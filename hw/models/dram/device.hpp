@@ -54,6 +54,7 @@ struct Device {
 [[nodiscard]] const Device& find_device(const std::string& name);
 /// Overrides one timing by its name, e.g. "FAW"; throws UserError that lists the legal names.
 void set_timing(Device& device, const std::string& name, DramClocks value);
+[[nodiscard]] DramClocks get_timing(const Device& device, const std::string& name);
 [[nodiscard]] std::vector<std::string> timing_names();
 
 }  // namespace tessera::dram

@@ -45,6 +45,12 @@ struct QueueView {
   return device.length.act <= device.t.CCD_S - device.length.rd;
 }
 
+/// Row hits waiting below this: the data bus runs dry soon, so opening rows goes before moving data.
+[[nodiscard]] inline int enough_hits(const Device& device) {
+  constexpr int kRequests = 3;
+  return kRequests * device.bursts_per_request();
+}
+
 /// Closed page: the last queued burst of a row closes it with auto-precharge.
 [[nodiscard]] constexpr bool auto_precharge(PagePolicy policy, bool more_for_this_row) {
   return policy == PagePolicy::closed && !more_for_this_row;

@@ -10,6 +10,9 @@ namespace tessera::dram {
 
 namespace {
 
+// From the clock after the data to the arrival of the request that waited for them: one register.
+constexpr DramClocks kAnswerClocks = 1;
+
 class Replay final : public ChannelListener {
  public:
   Replay(const DramConfig& config, const ReplayOptions& options) : options_(options), dram_(config, *this) {
@@ -25,7 +28,7 @@ class Replay final : public ChannelListener {
       while (dram_.space(channel, trace.write) == 0) now = std::max(now, step() + 1);
       while (options_.outstanding > 0 && !trace.write && in_flight_ >= options_.outstanding) {
         if (!ends_.empty()) {
-          now = std::max(now, ends_.front() + 1);
+          now = std::max(now, ends_.front() + 1 + kAnswerClocks);
           ends_.pop_front();
           --in_flight_;
         } else {
@@ -65,8 +68,8 @@ class Replay final : public ChannelListener {
   void on_issued(Request& request) override {
     if (!request.write) {
       ++result_.reads;
-      result_.read_latency_sum += request.last_beat + 1 - request.arrival;
-      if (options_.outstanding > 0) ends_.push_back(request.last_beat);
+      result_.read_latency_sum += request.first_burst + 1 - request.arrival;
+      if (options_.outstanding > 0) ends_.push_back(request.first_burst);
     }
     free_.push_back(&request);
   }
@@ -78,7 +81,7 @@ class Replay final : public ChannelListener {
   ReplayResult result_;
   std::vector<std::unique_ptr<Request>> pool_;
   std::vector<Request*> free_;
-  std::deque<DramClocks> ends_;  // of reads issued and still in flight, in order
+  std::deque<DramClocks> ends_;  // first bursts of reads under way, in order
   int in_flight_ = 0;
 };
 

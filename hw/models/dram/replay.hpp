@@ -10,7 +10,7 @@
 namespace tessera::dram {
 
 struct ReplayOptions {
-  int outstanding = 0;  // reads in flight at most; 0: as many as the queues take
+  int outstanding = 0;  // reads whose first burst is not there yet, at most; 0: as many as the queues take
   CommandObserver* observer = nullptr;
 };
 
@@ -19,7 +19,7 @@ struct ReplayResult {
   Bytes bytes = 0;
   std::int64_t requests = 0;
   std::int64_t reads = 0;
-  DramClocks read_latency_sum = 0;  // arrival to the end of the last data beat
+  DramClocks read_latency_sum = 0;  // arrival to the end of the first burst, as JEDEC's RL + burst
   std::vector<ChannelStatistics> channels;
 };
 

@@ -27,8 +27,9 @@ struct Request {
   // Written by the channel.
   int channel = 0;
   DramClocks arrival = 0;
-  DramClocks issued = -1;     // last column command; from here on the queue slot is free
-  DramClocks last_beat = -1;  // clock of the last data beat
+  DramClocks issued = -1;       // last column command; from here on the queue slot is free
+  DramClocks first_burst = -1;  // clock of the last data beat of its first burst
+  DramClocks last_beat = -1;    // clock of the last data beat
   int bursts_left = 0;
   struct Change {
     DramClocks clock;

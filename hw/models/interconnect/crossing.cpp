@@ -28,4 +28,9 @@ std::int64_t ClockCrossing::ceil_scale(std::int64_t value, std::int64_t a, std::
   return static_cast<std::int64_t>((static_cast<Wide>(value) * a + b - 1) / b);
 }
 
+DramClocks ClockCrossing::clock_in(Cycles n) const {
+  if (narrow_) return n * n_ / d_;
+  return static_cast<DramClocks>(static_cast<Wide>(n) * n_ / d_);
+}
+
 }  // namespace tessera::hw

@@ -22,6 +22,9 @@ class ClockCrossing {
   /// DRAM clocks begun before core cycle n begins: ceil(n N / D).
   [[nodiscard]] DramClocks clocks_at(Cycles n) const { return ceil_scale(n, n_, d_); }
 
+  /// DRAM clock that runs when core cycle n begins: floor(n N / D).
+  [[nodiscard]] DramClocks clock_in(Cycles n) const;
+
   [[nodiscard]] std::int64_t numerator() const { return n_; }
   [[nodiscard]] std::int64_t denominator() const { return d_; }
 

@@ -1,25 +1,158 @@
-// From the request FIFOs through the clock crossing to the DRAM channels and back.
+// From the request FIFOs through the clock crossing to the DRAM channels and back: splits bursts into 64-byte requests,
+// arbitrates per channel, counts credits, returns data in order. Cycle rules: README.md of this folder.
 #pragma once
 
-#include "hw/common/error.hpp"
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <vector>
+
+#include "hw/models/dram/dram_system.hpp"
+#include "hw/models/interconnect/crossing.hpp"
 #include "hw/models/interconnect/memory_core.hpp"
 
 namespace tessera::hw {
 
-class DramPath {
+class DramPath final : private dram::ChannelListener {
  public:
-  explicit DramPath(MemoryCore& core) {
-    user_error("/dram/device = ", core.config_.device, ": only \"fixed\" can be simulated by this build");
-  }
-  void advance(Cycles) {}
-  void catch_up(Cycles) {}
-  [[nodiscard]] Cycles next_event() const { return kNever; }
-  [[nodiscard]] Cycles next_delivery(int) const { return kNever; }
-  void delivered(int) {}
-  void finished(int) {}
+  explicit DramPath(MemoryCore& core);
+
+  /// Arbitration of cycle `now` and everything the channels do that can be seen in it.
+  void advance(Cycles now);
+  /// Lets the channels run as far as is certain in cycle `now`. Changes no outcome.
+  void catch_up(Cycles now);
+  [[nodiscard]] Cycles next_event() const;
+  [[nodiscard]] Cycles next_delivery(int port) const;
+  void delivered(Cycles now, int port);
+  /// charge(begin, end, cause) for the pieces of [begin, end), owned by the oldest burst of the port.
   template <typename F>
-  void causes(int, Cycles, Cycles, F&&) {}
-  void results(Cycles, MemoryResult&) {}
+  void causes(int port, Cycles begin, Cycles end, F&& charge) const;
+  /// Ends the run: serves posted writes that are still queued, then closes the accounts.
+  void results(Cycles end, MemoryResult& result);
+  [[nodiscard]] dram::DramSystem& dram() { return dram_; }
+  [[nodiscard]] const ClockCrossing& crossing() const { return crossing_; }
+
+ private:
+  static constexpr int kNobody = -1;
+  static constexpr int kRefreshing = -2;
+
+  /// The share of a burst in one 64-byte request.
+  struct Part {
+    dram::Request request;
+    Cycles dispatched = 0;
+    Cycles visible = kNever;  // its data stand at the core side
+    int beats = 0;            // R beats whose last byte it holds
+    int beats_done = 0;
+  };
+  struct PortState {
+    std::deque<Part> parts;  // of reads, dispatched, oldest first
+    Cycles carry = 0;        // a beat wider than a request waits for all of them
+    Cycles response = 0;     // B of the burst being dispatched
+  };
+  struct ChannelState {
+    std::array<int, 2> credits{};
+    std::array<std::deque<Cycles>, 2> returns;  // credits on their way back, by the cycle in which they count
+    StateHistory history{kNobody};              // in DRAM clocks: port served last, or refresh
+    int first = 0;                              // round robin
+    int candidate = kNobody;
+  };
+
+  [[nodiscard]] Cycles ready(const MemoryCore::Port& port) const;
+  [[nodiscard]] int channel_of_head(const MemoryCore::Port& port) const;
+  [[nodiscard]] Bytes head_part_bytes(const Burst& burst) const;
+  void dispatch(Cycles now, int port_index, ChannelState& channel);
+  void settle(PortState& state);
+  void forget();
+  template <typename F>
+  void queued_causes(int port, int channel, Cycles begin, Cycles end, F&& charge) const;
+
+  void on_issued(dram::Request& request) override;
+  void on_column(int channel, int source, DramClocks clock) override;
+  void on_refresh(int channel, DramClocks begin, DramClocks end) override;
+
+  MemoryCore& core_;
+  const ClockCrossing crossing_;
+  dram::DramSystem dram_;
+  std::vector<PortState> ports_;
+  std::vector<ChannelState> channels_;
+  std::deque<std::unique_ptr<dram::Request>> writes_;  // posted: outlive their burst
+  std::vector<dram::Request*> free_writes_;
+  Cycles now_ = -1;
 };
+
+// Cycles in which a request waits to be served: by what its channel did in the DRAM clock that runs at their begin.
+template <typename F>
+void DramPath::queued_causes(int port, int channel, Cycles begin, Cycles end, F&& charge) const {
+  if (begin >= end) return;
+  const StateHistory& history = channels_[static_cast<std::size_t>(channel)].history;
+  history.for_pieces(crossing_.clock_in(begin), crossing_.clocks_at(end),
+                     [&](DramClocks from, DramClocks to, int state) {
+                       const Cycles a = std::max(begin, crossing_.cycle_at(from));
+                       const Cycles b = std::min(end, crossing_.cycle_at(to));
+                       if (a >= b) return;
+                       const StallCause cause = state == kRefreshing ? StallCause::dram_refresh
+                                                : state == kNobody   ? StallCause::dram_latency
+                                                                     : core_.contention(port, state);
+                       charge(a, b, cause);
+                     });
+}
+
+template <typename F>
+void DramPath::causes(int port_index, Cycles begin, Cycles end, F&& charge) const {
+  const MemoryCore::Port& port = core_.ports_[static_cast<std::size_t>(port_index)];
+  const PortState& state = ports_[static_cast<std::size_t>(port_index)];
+  const Burst& burst = port.bursts.front();
+  const bool whole = static_cast<std::size_t>(port.fifo_count) < port.bursts.size();  // all its requests are dispatched
+  const auto piece = [&](Cycles from, Cycles to, StallCause cause) {
+    from = std::max(from, begin);
+    to = std::min(to, end);
+    if (from < to) charge(from, to, cause);
+  };
+  const auto queued = [&](int channel, Cycles from, Cycles to) {
+    queued_causes(port_index, channel, std::max(from, begin), std::min(to, end), charge);
+  };
+  piece(burst.handshake, burst.handshake + 1, StallCause::dram_latency);
+  const Cycles first = burst.handshake + 1;
+  if (burst.write) {
+    piece(first, burst.w_end + 1, StallCause::dram_bandwidth);
+    queued(whole ? burst.channel : channel_of_head(port), burst.w_end + 1, whole ? burst.granted : end);
+    if (whole) piece(std::max(burst.granted, burst.w_end + 1), end, StallCause::dram_latency);
+    return;
+  }
+  if (state.parts.empty()) {
+    queued(channel_of_head(port), first, end);
+    return;
+  }
+  const Part& part = state.parts.front();
+  queued(part.request.channel, first, part.dispatched);
+  const Cycles arrival = crossing_.cycle_at(part.request.arrival);
+  piece(std::max(first, part.dispatched), arrival, StallCause::dram_latency);
+  // The channel's own record of the request.
+  dram::WaitState wait = dram::WaitState::queued;
+  Cycles from = arrival;
+  for (int i = 0; i <= part.request.log_size; ++i) {
+    const bool more = i < part.request.log_size;
+    const auto& change = part.request.log[static_cast<std::size_t>(more ? i : 0)];
+    const Cycles to = std::min(more ? crossing_.cycle_at(change.clock) : kNever, part.visible);
+    switch (wait) {
+      case dram::WaitState::queued:
+        queued(part.request.channel, from, to);
+        break;
+      case dram::WaitState::opening: {
+        const auto opening = [&](Cycles a, Cycles b, StallCause cause) {
+          charge(a, b, cause == StallCause::dram_refresh ? cause : StallCause::dram_row_miss);
+        };
+        queued_causes(port_index, part.request.channel, std::max(from, begin), std::min(to, end), opening);
+        break;
+      }
+      case dram::WaitState::flight:
+        piece(from, to, StallCause::dram_latency);
+        break;
+    }
+    from = std::max(from, to);
+    if (more) wait = change.state;
+  }
+  piece(part.visible, end, StallCause::dram_bandwidth);
+}
 
 }  // namespace tessera::hw

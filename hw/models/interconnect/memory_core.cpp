@@ -173,7 +173,7 @@ void MemoryCore::deliver(Cycles now, int index) {
     finish(now, index);
     return;
   }
-  if (dram_) dram_->delivered(index);
+  if (dram_) dram_->delivered(now, index);
   ++burst.beats_done;
   if (burst.beats_done == burst.beats) {
     finish(now, index);
@@ -186,13 +186,24 @@ void MemoryCore::finish(Cycles now, int index) {
   Port& port = ports_[static_cast<std::size_t>(index)];
   attribute(index, now, port.totals);
   port.attributed = now;
+  if (!dram_) forget_grants();
   const Burst burst = port.bursts.front();
-  if (dram_) dram_->finished(index);
   port.bursts.pop_front();
   if (observer_ != nullptr) {
     observer_->on_burst({index, burst.write, burst.address, burst.bytes, burst.handshake, burst.granted, now});
   }
   listener_.on_response(index, burst.user);
+}
+
+// Nobody will ask about the time before the oldest waiting burst.
+void MemoryCore::forget_grants() {
+  constexpr std::size_t kKeep = 64;
+  if (grants_.size() <= kKeep) return;
+  Cycles oldest = now_;
+  for (const Port& port : ports_) {
+    if (!port.bursts.empty()) oldest = std::min(oldest, port.bursts.front().handshake);
+  }
+  grants_.forget_before(oldest);
 }
 
 // --- who owns a waiting cycle ----------------------------------------------------------------------------------------
@@ -232,8 +243,8 @@ void MemoryCore::fixed_causes(int port, const Burst& burst, Cycles begin, Cycles
   piece(pipe_end, end, StallCause::dram_bandwidth);
 }
 
-void MemoryCore::attribute(int port_index, Cycles end, CauseTotals& out) {
-  Port& port = ports_[static_cast<std::size_t>(port_index)];
+void MemoryCore::attribute(int port_index, Cycles end, CauseTotals& out) const {
+  const Port& port = ports_[static_cast<std::size_t>(port_index)];
   if (port.bursts.empty()) return;
   const Burst& burst = port.bursts.front();
   const Cycles begin = std::max(port.attributed, burst.handshake);
@@ -244,11 +255,6 @@ void MemoryCore::attribute(int port_index, Cycles end, CauseTotals& out) {
     dram_->causes(port_index, begin, end, charge);
   } else {
     fixed_causes(port_index, burst, begin, end, charge);
-    Cycles oldest = end;
-    for (const Port& p : ports_) {
-      if (!p.bursts.empty()) oldest = std::min(oldest, p.bursts.front().handshake);
-    }
-    grants_.forget_before(oldest);
   }
 }
 
@@ -274,6 +280,10 @@ CauseTotals MemoryCore::totals(Cycles now, int port_index) {
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------
+
+void MemoryCore::set_command_observer(dram::CommandObserver* observer) {
+  if (dram_) dram_->dram().set_observer(observer);
+}
 
 bool MemoryCore::idle() const {
   for (const Port& port : ports_) {

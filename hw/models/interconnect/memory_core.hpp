@@ -18,6 +18,10 @@
 #include "hw/models/interconnect/memory_observer.hpp"
 #include "hw/platform/run_result.hpp"
 
+namespace tessera::dram {
+class CommandObserver;
+}
+
 namespace tessera::hw {
 
 using CauseTotals = std::array<Cycles, kStallCauses>;
@@ -62,9 +66,9 @@ struct Burst {
   Cycles bus_start = 0;    // its bytes begin to move in the shared pipe
   Cycles last = 0;         // last R beat, or B
   int predecessor = -1;    // port of the burst before it in the pipe
-  // DRAM
-  Bytes sent = 0;      // bytes whose 64-byte requests were dispatched
-  Bytes returned = 0;  // read: bytes handed over by finished requests
+  // DRAM (write: `last` is B as well)
+  Bytes sent = 0;   // bytes whose 64-byte requests were dispatched
+  int channel = 0;  // of the last request
 };
 
 class DramPath;
@@ -93,9 +97,11 @@ class MemoryCore {
   [[nodiscard]] int ports() const { return static_cast<int>(ports_.size()); }
   [[nodiscard]] std::size_t outstanding(int port) const { return ports_[static_cast<std::size_t>(port)].bursts.size(); }
   [[nodiscard]] bool idle() const;
-  /// Statistics of cycles [0, end).
+  /// Statistics of cycles [0, end). Ends the run: posted writes are served first, no request may follow.
   [[nodiscard]] MemoryResult results(Cycles end);
   void set_observer(MemoryObserver* observer) { observer_ = observer; }
+  /// Commands of all channels; nothing with the fixed memory.
+  void set_command_observer(dram::CommandObserver* observer);
   [[nodiscard]] const MemoryConfig& config() const { return config_; }
   /// nullptr with the fixed memory.
   [[nodiscard]] DramPath* dram() { return dram_.get(); }
@@ -131,10 +137,11 @@ class MemoryCore {
   [[nodiscard]] Cycles next_delivery(const Port& port, int index) const;
   void deliver(Cycles now, int index);
   void finish(Cycles now, int index);
+  void forget_grants();
   [[nodiscard]] StallCause contention(int port, int by) const;
   template <typename F>
   void fixed_causes(int port, const Burst& burst, Cycles begin, Cycles end, F&& charge) const;
-  void attribute(int port, Cycles end, CauseTotals& out);
+  void attribute(int port, Cycles end, CauseTotals& out) const;
 
   const MemoryConfig config_;
   MemoryListener& listener_;

@@ -33,6 +33,7 @@ class MemorySystem : public sc_core::sc_module, private MemoryListener {
   [[nodiscard]] bool idle() const { return core_.idle(); }
   [[nodiscard]] MemoryResult results(Cycles end) { return core_.results(end); }
   void set_observer(MemoryObserver* observer) { core_.set_observer(observer); }
+  void set_command_observer(dram::CommandObserver* observer) { core_.set_command_observer(observer); }
   [[nodiscard]] MemoryCore& core() { return core_; }
 
  private:

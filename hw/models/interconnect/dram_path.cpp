@@ -1,0 +1,246 @@
+#include "hw/models/interconnect/dram_path.hpp"
+
+#include "hw/common/error.hpp"
+
+namespace tessera::hw {
+
+namespace {
+
+dram::DramConfig dram_config(const MemoryConfig& config) {
+  dram::DramConfig c;
+  c.channel.device = dram::find_device(config.device);
+  c.channel.address_map = config.address_map;
+  c.channel.queue_depth = config.dram_queue_depth;
+  c.channels = config.channels;
+  c.interleave_bytes = config.interleave_bytes;
+  if (config.refresh == "none") {
+    c.channel.refresh = dram::RefreshPolicy::none;
+  } else if (config.refresh == "all_bank") {
+    c.channel.refresh = dram::RefreshPolicy::all_bank;
+  } else {
+    user_error("dram.refresh = \"", config.refresh, "\": this controller knows none and all_bank");
+  }
+  if (config.page_policy == "closed") c.channel.page = dram::PagePolicy::closed;
+  if (config.interleave_bytes % dram::kRequestBytes != 0) {
+    user_error("dram.interleave_bytes = ", config.interleave_bytes, ": expected a multiple of 64");
+  }
+  return c;
+}
+
+constexpr auto kRequestBytes = static_cast<std::uint64_t>(dram::kRequestBytes);
+
+}  // namespace
+
+DramPath::DramPath(MemoryCore& core)
+    : core_(core),
+      crossing_(core.config_.clock_hz, core.config_.tck_fs, core.config_.sync_clocks),
+      dram_(dram_config(core.config_), *this),
+      ports_(static_cast<std::size_t>(core.config_.cores * kPortsPerCore)),
+      channels_(static_cast<std::size_t>(core.config_.channels)) {
+  for (ChannelState& channel : channels_)
+    channel.credits = {core.config_.dram_queue_depth, core.config_.dram_queue_depth};
+}
+
+void DramPath::catch_up(Cycles now) {
+  // A request dispatched in this cycle or later arrives after this clock.
+  dram_.run_until(crossing_.request_arrival(now + core_.config_.latency_cycles) - 1);
+}
+
+// First cycle in which the head request of the port may be dispatched, credits aside.
+Cycles DramPath::ready(const MemoryCore::Port& port) const {
+  const Burst& burst = core_.fifo_head(port);
+  Cycles at = burst.handshake + 1;
+  if (burst.write) {
+    const Bytes end = burst.sent + head_part_bytes(burst);
+    const Cycles last_beat = ceil_div(end, core_.config_.data_bytes) - 1;
+    at = std::max(at, burst.w_end - burst.beats + 1 + last_beat + 1);
+  }
+  return at;
+}
+
+Bytes DramPath::head_part_bytes(const Burst& burst) const {
+  const std::uint64_t address = burst.address + static_cast<std::uint64_t>(burst.sent);
+  return std::min<Bytes>(dram::kRequestBytes - static_cast<Bytes>(address % kRequestBytes), burst.bytes - burst.sent);
+}
+
+int DramPath::channel_of_head(const MemoryCore::Port& port) const {
+  const Burst& burst = core_.fifo_head(port);
+  return dram_.channel_of(burst.address + static_cast<std::uint64_t>(burst.sent));
+}
+
+void DramPath::advance(Cycles now) {
+  now_ = now;
+  catch_up(now);
+  for (ChannelState& channel : channels_) {
+    channel.candidate = kNobody;
+    for (std::size_t w = 0; w < 2; ++w) {
+      while (!channel.returns[w].empty() && channel.returns[w].front() <= now) {
+        channel.returns[w].pop_front();
+        ++channel.credits[w];
+      }
+    }
+  }
+  // Every port offers its head request to one channel; every channel takes one a cycle, round robin.
+  const int count = static_cast<int>(ports_.size());
+  const auto distance = [count](const ChannelState& channel, int port) {
+    return (port - channel.first + count) % count;
+  };
+  for (int i = 0; i < count; ++i) {
+    const MemoryCore::Port& port = core_.ports_[static_cast<std::size_t>(i)];
+    if (port.fifo_count == 0 || ready(port) > now) continue;
+    ChannelState& channel = channels_[static_cast<std::size_t>(channel_of_head(port))];
+    if (channel.credits[core_.fifo_head(port).write ? 1 : 0] == 0) continue;
+    if (channel.candidate == kNobody || distance(channel, i) < distance(channel, channel.candidate))
+      channel.candidate = i;
+  }
+  for (ChannelState& channel : channels_) {
+    if (channel.candidate == kNobody) continue;
+    dispatch(now, channel.candidate, channel);
+    channel.first = (channel.candidate + 1) % count;
+  }
+}
+
+void DramPath::dispatch(Cycles now, int port_index, ChannelState& channel) {
+  MemoryCore::Port& port = core_.ports_[static_cast<std::size_t>(port_index)];
+  PortState& state = ports_[static_cast<std::size_t>(port_index)];
+  Burst& burst = core_.fifo_head(port);
+  const Bytes bytes = head_part_bytes(burst);
+  const DramClocks arrival = crossing_.request_arrival(now + core_.config_.latency_cycles);
+  dram::Request* request = nullptr;
+  if (burst.write) {
+    if (free_writes_.empty()) {
+      writes_.push_back(std::make_unique<dram::Request>());
+      free_writes_.push_back(writes_.back().get());
+    }
+    request = free_writes_.back();
+    free_writes_.pop_back();
+    if (burst.sent == 0) state.response = 0;
+    state.response = std::max(state.response, crossing_.response_arrival(arrival));
+  } else {
+    state.parts.emplace_back();
+    Part& part = state.parts.back();
+    const Bytes width = core_.config_.data_bytes;
+    part.dispatched = now;
+    part.beats = static_cast<int>((burst.sent + bytes) / width - burst.sent / width);
+    request = &part.request;
+    request->user = &part;
+  }
+  request->address = (burst.address + static_cast<std::uint64_t>(burst.sent)) / kRequestBytes * kRequestBytes;
+  request->write = burst.write;
+  request->source = static_cast<std::int16_t>(port_index);
+  dram_.push(*request, arrival);
+  --channel.credits[burst.write ? 1 : 0];
+  burst.sent += bytes;
+  if (burst.sent == burst.bytes) {
+    burst.granted = now;
+    burst.last = state.response;
+    burst.channel = request->channel;
+    core_.pop(now, port);
+  }
+}
+
+Cycles DramPath::next_event() const {
+  const DramClocks clock = dram_.next_event();
+  Cycles next = clock < kNever ? crossing_.response_arrival(clock) : kNever;
+  next = std::max(next, now_ + 1);
+  for (const MemoryCore::Port& port : core_.ports_) {
+    if (port.fifo_count == 0) continue;
+    const ChannelState& channel = channels_[static_cast<std::size_t>(channel_of_head(port))];
+    const std::size_t w = core_.fifo_head(port).write ? 1 : 0;
+    Cycles at = std::max(now_ + 1, ready(port));
+    if (channel.credits[w] == 0) at = channel.returns[w].empty() ? kNever : std::max(at, channel.returns[w].front());
+    next = std::min(next, at);
+  }
+  return next;
+}
+
+Cycles DramPath::next_delivery(int port_index) const {
+  const MemoryCore::Port& port = core_.ports_[static_cast<std::size_t>(port_index)];
+  const PortState& state = ports_[static_cast<std::size_t>(port_index)];
+  const Burst& burst = port.bursts.front();
+  if (burst.write) {
+    const bool whole = static_cast<std::size_t>(port.fifo_count) < port.bursts.size();
+    return whole ? std::max(burst.last, port.last_delivery + 1) : kNever;
+  }
+  if (state.parts.empty() || state.parts.front().visible == kNever) return kNever;
+  return std::max({state.parts.front().visible, state.carry, port.last_delivery + 1});
+}
+
+void DramPath::delivered(Cycles now, int port_index) {
+  PortState& state = ports_[static_cast<std::size_t>(port_index)];
+  Part& part = state.parts.front();
+  if (++part.beats_done < part.beats) return;
+  MemoryCore::Port& port = core_.ports_[static_cast<std::size_t>(port_index)];
+  core_.attribute(port_index, now, port.totals);
+  port.attributed = now;
+  state.parts.pop_front();
+  state.carry = 0;
+  settle(state);
+  forget();
+}
+
+// A request that completes no beat hands its time on to the next one.
+void DramPath::settle(PortState& state) {
+  while (!state.parts.empty() && state.parts.front().beats == 0 && state.parts.front().visible != kNever) {
+    state.carry = std::max(state.carry, state.parts.front().visible);
+    state.parts.pop_front();
+  }
+}
+
+// Nobody will ask about the past of the oldest waiting burst.
+void DramPath::forget() {
+  constexpr std::size_t kKeep = 64;
+  bool long_history = false;
+  for (const ChannelState& channel : channels_) long_history = long_history || channel.history.size() > kKeep;
+  if (!long_history) return;
+  Cycles oldest = now_;
+  for (const MemoryCore::Port& port : core_.ports_) {
+    if (!port.bursts.empty()) oldest = std::min(oldest, std::max(port.attributed, port.bursts.front().handshake));
+  }
+  for (ChannelState& channel : channels_) channel.history.forget_before(crossing_.clock_in(oldest));
+}
+
+void DramPath::on_issued(dram::Request& request) {
+  ChannelState& channel = channels_[static_cast<std::size_t>(request.channel)];
+  channel.returns[request.write ? 1 : 0].push_back(crossing_.response_arrival(request.issued));
+  if (request.write) {
+    free_writes_.push_back(&request);
+    return;
+  }
+  static_cast<Part*>(request.user)->visible = crossing_.response_arrival(request.last_beat);
+  settle(ports_[static_cast<std::size_t>(request.source)]);
+}
+
+void DramPath::on_column(int channel, int source, DramClocks clock) {
+  channels_[static_cast<std::size_t>(channel)].history.change(clock, source);
+}
+
+void DramPath::on_refresh(int channel, DramClocks begin, DramClocks end) {
+  StateHistory& history = channels_[static_cast<std::size_t>(channel)].history;
+  const int before = history.last();
+  history.change(begin, kRefreshing);
+  history.change(end, before == kRefreshing ? kNobody : before);
+}
+
+void DramPath::results(Cycles end, MemoryResult& result) {
+  for (const dram::ChannelStatistics& s : dram_.finish(crossing_.clocks_at(end))) {
+    DramChannelResult channel;
+    channel.clocks = s.clocks;
+    channel.data = s.data;
+    channel.activate = s.activate;
+    channel.turnaround = s.turnaround;
+    channel.refresh = s.refresh;
+    channel.idle = s.idle;
+    channel.row_hits = s.row_hits;
+    channel.row_misses = s.row_misses;
+    channel.row_conflicts = s.row_conflicts;
+    channel.refreshes = s.refreshes;
+    TESSERA_CHECK(s.data + s.activate + s.turnaround + s.refresh + s.idle == s.clocks, "clocks of a channel: data ",
+                  s.data, ", activate ", s.activate, ", turnaround ", s.turnaround, ", refresh ", s.refresh, ", idle ",
+                  s.idle, " of ", s.clocks);
+    result.channels.push_back(channel);
+    result.dram_bursts += s.read_bursts + s.write_bursts;
+  }
+}
+
+}  // namespace tessera::hw
