@@ -476,7 +476,9 @@ class Assembler {
       info.kind = dma.base_register < 4 ? kByRegister[dma.base_register] : Traffic::spill;
       info.useful_bytes = dma.row_bytes;
       for (const DmaDim& dim : dma.dims) {
-        info.useful_bytes *= dim.count;
+        if (__builtin_mul_overflow(info.useful_bytes, Bytes{dim.count}, &info.useful_bytes)) {
+          info.useful_bytes = kNever;  // larger than any DRAM: the access faults when it runs
+        }
       }
     };
     InstructionInfo info;

@@ -59,6 +59,7 @@ TEST(Assembly, AnImageOfZerosIsStillAnImage) {
 }
 
 TEST(Assembly, EveryInstructionSurvivesWithRandomFields) {
+  const ChipConfig chip = load_chip("tiny");
   Random random(99);
   for (const InstructionDescription* about : all_instructions()) {
     for (int round = 0; round < 40; ++round) {
@@ -86,10 +87,10 @@ TEST(Assembly, EveryInstructionSurvivesWithRandomFields) {
       stream.words = words;
       section.streams = {stream};
       p.sections = {section};
-      p.arch_hash = arch_hash(load_chip("tiny"));
+      p.arch_hash = arch_hash(chip);
       const std::string text = disassemble(p);
       ASSERT_EQ(text.find(".word"), std::string::npos) << text;
-      ASSERT_EQ(assemble_text(text, "r.s", load_chip("tiny")).sections[0].streams[0].words, words) << text;
+      ASSERT_EQ(assemble_text(text, "r.s", chip).sections[0].streams[0].words, words) << text;
     }
   }
 }
