@@ -386,6 +386,7 @@ void Channel::start_refresh(DramClocks clock) {
   refresh_begin_ = clock;
   now_ = clock;
   choice_valid_ = false;
+  listener_.on_refresh_begin(index_, clock);
 }
 
 // The next command of a refresh under way: precharge all if a row is open, then refresh. Issues it if its clock is at
@@ -419,7 +420,7 @@ DramClocks Channel::refresh_step(DramClocks limit) {
   refreshing_ = false;
   refresh_due_ += t_.REFI;
   account_.refresh(refresh_begin_, closed + t_.RFC);
-  listener_.on_refresh(index_, refresh_begin_, closed + t_.RFC);
+  listener_.on_refresh_end(index_, closed + t_.RFC);
   emit(CommandKind::ref_all, closed, 0, 0, 0);
   return closed;
 }

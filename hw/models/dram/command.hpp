@@ -31,8 +31,9 @@ class ChannelListener {
   virtual void on_issued(Request& request) = 0;
   /// A column command for `source` in `clock`.
   virtual void on_column(int channel, int source, DramClocks clock) = 0;
-  /// Refresh holds the channel in [begin, end).
-  virtual void on_refresh(int channel, DramClocks begin, DramClocks end) = 0;
+  /// Refresh holds the channel from `begin`, and, once it is issued, to `end`.
+  virtual void on_refresh_begin(int channel, DramClocks begin) = 0;
+  virtual void on_refresh_end(int channel, DramClocks end) = 0;
 };
 
 class CommandObserver {

@@ -74,7 +74,8 @@ class Replay final : public ChannelListener {
     free_.push_back(&request);
   }
   void on_column(int, int, DramClocks) override {}
-  void on_refresh(int, DramClocks, DramClocks) override {}
+  void on_refresh_begin(int, DramClocks) override {}
+  void on_refresh_end(int, DramClocks) override {}
 
   const ReplayOptions options_;
   DramSystem dram_;

@@ -42,7 +42,9 @@ struct Request {
   [[nodiscard]] WaitState state() const {
     return log_size == 0 ? WaitState::queued : log[static_cast<std::size_t>(log_size - 1)].state;
   }
+  /// Replaces changes that were foreseen for `clock` or later.
   void change(DramClocks clock, WaitState state) {
+    while (log_size > 0 && log[static_cast<std::size_t>(log_size - 1)].clock >= clock) --log_size;
     if (this->state() == state) return;
     if (log_size == static_cast<int>(log.size())) return;
     log[static_cast<std::size_t>(log_size++)] = {clock, state};

@@ -104,6 +104,10 @@ void DramPath::dispatch(Cycles now, int port_index, ChannelState& channel) {
   MemoryCore::Port& port = core_.ports_[static_cast<std::size_t>(port_index)];
   PortState& state = ports_[static_cast<std::size_t>(port_index)];
   Burst& burst = core_.fifo_head(port);
+  if (burst.write && &burst == &port.bursts.front()) {  // until now it waited for the channel of this request
+    core_.attribute(port_index, now, port.totals);
+    port.attributed = std::max(port.attributed, now);
+  }
   const Bytes bytes = head_part_bytes(burst);
   const DramClocks arrival = crossing_.request_arrival(now + core_.config_.latency_cycles);
   dram::Request* request = nullptr;
@@ -212,14 +216,18 @@ void DramPath::on_issued(dram::Request& request) {
 }
 
 void DramPath::on_column(int channel, int source, DramClocks clock) {
-  channels_[static_cast<std::size_t>(channel)].history.change(clock, source);
+  ChannelState& state = channels_[static_cast<std::size_t>(channel)];
+  state.server = source;
+  state.history.change(clock, source);
 }
 
-void DramPath::on_refresh(int channel, DramClocks begin, DramClocks end) {
-  StateHistory& history = channels_[static_cast<std::size_t>(channel)].history;
-  const int before = history.last();
-  history.change(begin, kRefreshing);
-  history.change(end, before == kRefreshing ? kNobody : before);
+void DramPath::on_refresh_begin(int channel, DramClocks begin) {
+  channels_[static_cast<std::size_t>(channel)].history.change(begin, kRefreshing);
+}
+
+void DramPath::on_refresh_end(int channel, DramClocks end) {
+  ChannelState& state = channels_[static_cast<std::size_t>(channel)];
+  state.history.change(end, state.server);
 }
 
 void DramPath::results(Cycles end, MemoryResult& result) {

@@ -53,6 +53,7 @@ class DramPath final : private dram::ChannelListener {
     std::array<int, 2> credits{};
     std::array<std::deque<Cycles>, 2> returns;  // credits on their way back, by the cycle in which they count
     StateHistory history{kNobody};              // in DRAM clocks: port served last, or refresh
+    int server = kNobody;                       // port served last
     int first = 0;                              // round robin
     int candidate = kNobody;
   };
@@ -68,7 +69,8 @@ class DramPath final : private dram::ChannelListener {
 
   void on_issued(dram::Request& request) override;
   void on_column(int channel, int source, DramClocks clock) override;
-  void on_refresh(int channel, DramClocks begin, DramClocks end) override;
+  void on_refresh_begin(int channel, DramClocks begin) override;
+  void on_refresh_end(int channel, DramClocks end) override;
 
   MemoryCore& core_;
   const ClockCrossing crossing_;

@@ -1,6 +1,7 @@
 // Test managers on MemoryCore: each port keeps up to `outstanding` bursts in flight and issues as early as allowed.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -34,6 +35,13 @@ class Managers : public MemoryListener {
     if (reverse_order) order = {order.rbegin(), order.rend()};
     for (cycle = 0; cycle < limit; ++cycle) {
       if (core.next_event() <= cycle) core.advance(cycle);
+      if (ask_every_cycle) {
+        for (const int port : order) {
+          (void)core.totals(cycle, port);
+          (void)core.cause_of(cycle, port);
+        }
+      }
+      if (every_cycle) every_cycle(cycle);
       bool done = true;
       for (const int port : order) {
         State& s = states_[port];
@@ -67,6 +75,8 @@ class Managers : public MemoryListener {
 
   MemoryCore core;
   Cycles cycle = 0;
+  bool ask_every_cycle = false;
+  std::function<void(Cycles)> every_cycle;
 
  private:
   struct State {
