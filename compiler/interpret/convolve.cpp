@@ -219,4 +219,10 @@ void multiply(std::int64_t m, std::int64_t k, std::int64_t n, const float* a, co
   }
 }
 
+void multiply_transposed(std::int64_t m, std::int64_t k, std::int64_t n, const float* a, const float* b, float* c) {
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < m; ++i) c[i * n + j] = dot(a + i * k, b + j * k, size_of(k));
+  }
+}
+
 }  // namespace tessera::compiler

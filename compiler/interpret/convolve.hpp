@@ -24,4 +24,7 @@ void convolve(const ConvGeometry& g, const std::int16_t* x, const std::int16_t* 
 /// c[m][n] = sum over k of a[m][k] * b[k][n], row-major.
 void multiply(std::int64_t m, std::int64_t k, std::int64_t n, const float* a, const float* b, float* c);
 
+/// c[m][n] = sum over k of a[m][k] * b[n][k]: b transposed.
+void multiply_transposed(std::int64_t m, std::int64_t k, std::int64_t n, const float* a, const float* b, float* c);
+
 }  // namespace tessera::compiler

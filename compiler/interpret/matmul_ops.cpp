@@ -79,14 +79,19 @@ void matmul(OpCall& call) {
 void gemm(OpCall& call) {
   const DType type = call.input(0).dtype;
   Tensor a = convert(call, call.input(0), DType::f32);
-  Tensor b = convert(call, call.input(1), DType::f32);
+  const Tensor b = convert(call, call.input(1), DType::f32);
   call.require(a.shape.size() == 2 && b.shape.size() == 2, "operands ", shape_text(a.shape), " and ",
                shape_text(b.shape), ": expected rank 2");
   if (call.node.int_attr("transA", 0) != 0) a = transposed(a);
-  if (call.node.int_attr("transB", 0) != 0) b = transposed(b);
-  call.require(a.shape[1] == b.shape[0], "inner dimensions ", a.shape[1], " and ", b.shape[0], " differ");
-  Tensor y = Tensor::make(DType::f32, {a.shape[0], b.shape[1]});
-  multiply(a.shape[0], a.shape[1], b.shape[1], a.data<float>(), b.data<float>(), y.data<float>());
+  const bool b_rows = call.node.int_attr("transB", 0) != 0;  // b is [n][k]
+  const std::int64_t n = b.shape[b_rows ? 0 : 1];
+  const std::int64_t k = b.shape[b_rows ? 1 : 0];
+  call.require(a.shape[1] == k, "inner dimensions ", a.shape[1], " and ", k, " differ");
+  Tensor y = Tensor::make(DType::f32, {a.shape[0], n});
+  if (b_rows)
+    multiply_transposed(a.shape[0], k, n, a.data<float>(), b.data<float>(), y.data<float>());
+  else
+    multiply(a.shape[0], k, n, a.data<float>(), b.data<float>(), y.data<float>());
   const float alpha = call.node.float_attr("alpha", 1.0F);
   const float beta = call.node.float_attr("beta", 1.0F);
   for (std::int64_t i = 0; i < y.elements(); ++i) y.data<float>()[i] *= alpha;
@@ -97,8 +102,8 @@ void gemm(OpCall& call) {
     const auto strides = broadcast_strides(c.shape, y.shape);
     float* to = y.data<float>();
     for_each_run(y.shape, strides, strides,
-                 [&](std::int64_t at, std::int64_t, std::int64_t n, std::int64_t s, std::int64_t) {
-                   for (std::int64_t i = 0; i < n; ++i) *to++ += beta * c.data<float>()[at + i * s];
+                 [&](std::int64_t at, std::int64_t, std::int64_t run, std::int64_t s, std::int64_t) {
+                   for (std::int64_t i = 0; i < run; ++i) *to++ += beta * c.data<float>()[at + i * s];
                  });
   }
   call.out.push_back(convert(call, y, type));
