@@ -17,12 +17,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
 CpCore::CpCore(const CpConfig& config, Check check, ReadWord read_word)
-    : config_(config), check_(std::move(check)), read_word_(std::move(read_word)) {
-  if (config.max_burst_beats * config.data_bytes < static_cast<std::int64_t>(kWordBytes)) {
-    user_error("axi.max_burst_beats x axi.data_bytes = ", config.max_burst_beats * config.data_bytes,
-               ": expected at least 64, one instruction word a burst");
-  }
-}
+    : config_(config), check_(std::move(check)), read_word_(std::move(read_word)) {}
 
 void CpCore::set_ring(int queue, std::uint64_t base, std::uint32_t words) {
   CpQueueState& q = queues_[at(queue)];
@@ -77,31 +72,34 @@ std::uint32_t CpCore::halted() const {
 }
 
 bool CpCore::fetch_pending(const CpQueueState& queue) const {
-  return !queue.halted && queue.fetched != queue.write_pointer;
+  return !queue.halted && queue.requested != queue.write_pointer * kWordBytes;
 }
 
 bool CpCore::may_fetch(const CpQueueState& queue, FetchBurst& burst) const {
   if (!fetch_pending(queue) || queue.outstanding) return false;
-  const auto remaining = static_cast<std::int64_t>(queue.write_pointer - queue.fetched);
-  const std::int64_t free = config_.prefetch_words - static_cast<std::int64_t>(queue.buffer.size());
-  // At most three words of an incomplete instruction stand in the buffer, so this much room always comes.
-  const std::int64_t enough = std::min({config_.fetch_words, remaining, config_.prefetch_words - 3});
-  if (free < enough) return false;
-  const std::uint64_t slot = queue.fetched % queue.ring_words;
-  const std::uint64_t address = queue.ring_base + slot * kWordBytes;
   const auto data = static_cast<std::uint64_t>(config_.data_bytes);
-  burst.skip_bytes = static_cast<int>(address % data);
-  burst.address = address - address % data;
-  const std::uint64_t room =
-      std::min(kBoundary - burst.address % kBoundary, static_cast<std::uint64_t>(config_.max_burst_beats) * data) -
-      static_cast<std::uint64_t>(burst.skip_bytes);
-  burst.words = static_cast<int>(
-      std::min({config_.fetch_words, remaining, free, static_cast<std::int64_t>(queue.ring_words - slot),
-                static_cast<std::int64_t>(room / kWordBytes)}));
-  burst.first = address;
-  const std::uint64_t bytes =
-      static_cast<std::uint64_t>(burst.skip_bytes) + static_cast<std::uint64_t>(burst.words) * kWordBytes;
-  burst.beats = static_cast<int>((bytes + data - 1) / data);
+  const std::uint64_t slot = queue.requested / kWordBytes % queue.ring_words;
+  const std::uint64_t in_word = queue.requested % kWordBytes;
+  const std::uint64_t address = queue.ring_base + slot * kWordBytes + in_word;
+  const std::uint64_t skip = address % data;
+  const std::uint64_t limit = static_cast<std::uint64_t>(config_.max_burst_beats) * data;
+  const std::uint64_t room = std::min(kBoundary - address % kBoundary, limit - skip);
+  std::uint64_t bytes = kWordBytes - in_word;  // the rest of a word: its place in the buffer is taken already
+  if (in_word == 0) {
+    const std::int64_t remaining = queue.write_pointer - static_cast<std::int64_t>(queue.requested / kWordBytes);
+    const std::int64_t free = config_.prefetch_words - static_cast<std::int64_t>(queue.buffer.size());
+    // At most three words of an incomplete instruction stand in the buffer, so this much room always comes.
+    if (free < std::min({config_.fetch_words, remaining, config_.prefetch_words - 3})) return false;
+    const std::int64_t words =
+        std::min({config_.fetch_words, remaining, free, static_cast<std::int64_t>(queue.ring_words - slot)});
+    bytes = static_cast<std::uint64_t>(words) * kWordBytes;
+    if (room >= kWordBytes) bytes = std::min(bytes, room / kWordBytes * kWordBytes);
+  }
+  bytes = std::min(bytes, room);
+  burst.address = address - skip;
+  burst.skip_bytes = static_cast<int>(skip);
+  burst.bytes = static_cast<std::int64_t>(bytes);
+  burst.beats = static_cast<int>((skip + bytes + data - 1) / data);
   return true;
 }
 
@@ -180,14 +178,15 @@ bool CpCore::take_beat(int q) {
   CpQueueState& queue = queues_[at(q)];
   TESSERA_CHECK(queue.outstanding, "fetch beat for queue ", q, " without a burst");
   ++queue.burst_beats;
-  const std::int64_t bytes = queue.burst_beats * config_.data_bytes - queue.burst.skip_bytes;
-  const int whole =
-      static_cast<int>(std::min<std::int64_t>(bytes / static_cast<std::int64_t>(kWordBytes), queue.burst.words));
-  for (; queue.burst_words < whole; ++queue.burst_words) {
-    queue.buffer.push_back(read_word_(queue.burst.first + static_cast<std::uint64_t>(queue.burst_words) * kWordBytes));
+  const std::int64_t came =
+      std::min(queue.burst_beats * config_.data_bytes - queue.burst.skip_bytes, queue.burst.bytes);
+  const std::uint64_t whole = (queue.arrived + static_cast<std::uint64_t>(came)) / kWordBytes;
+  for (; queue.words < whole; ++queue.words) {
+    queue.buffer.push_back(read_word_(queue.ring_base + queue.words % queue.ring_words * kWordBytes));
   }
   if (queue.burst_beats == queue.burst.beats) {
     queue.outstanding = false;
+    queue.arrived += static_cast<std::uint64_t>(queue.burst.bytes);
     --fetches_;
   }
   return true;
@@ -199,7 +198,7 @@ bool CpCore::load_head(Cycles n, int q) {
   const std::size_t words = (queue.buffer.front()[1] & 3u) + std::size_t{1};
   if (queue.buffer.size() < words) {
     // The write pointer cuts the instruction: nothing more will come.
-    if (queue.fetched != queue.write_pointer || queue.outstanding) return false;
+    if (fetch_pending(queue) || queue.outstanding) return false;
     queue.head_fault = isa::FaultCause::illegal_word;
     fault_text_[at(q)] = "the write pointer ends inside an instruction";
     queue.head_words = static_cast<std::uint32_t>(queue.buffer.size());
@@ -272,8 +271,8 @@ bool CpCore::commit(Cycles n, const CpInputs& in, const CpOutputs& out, bool ar_
     CpQueueState& queue = queues_[at(out.ar_queue)];
     queue.outstanding = true;
     queue.burst = out.ar;
-    queue.burst_beats = queue.burst_words = 0;
-    queue.fetched += static_cast<std::uint32_t>(out.ar.words);
+    queue.burst_beats = 0;
+    queue.requested += static_cast<std::uint64_t>(out.ar.bytes);
     ++fetches_;
     first_ = (out.ar_queue + 1) % kQueues;
     ar_held_ = !ar_accepted;

@@ -30,9 +30,8 @@ struct CpConfig {
 struct FetchBurst {
   std::uint64_t address = 0;  // aligned to axi.data_bytes
   int beats = 0;
-  int words = 0;
-  int skip_bytes = 0;       // of the first beat, before the first word
-  std::uint64_t first = 0;  // address of the first word
+  int skip_bytes = 0;      // of the first beat, before what is wanted
+  std::int64_t bytes = 0;  // wanted: whole words, or a part of one word where a burst is shorter than a word
 };
 
 struct CpQueueState {
@@ -42,12 +41,13 @@ struct CpQueueState {
   std::uint32_t write_pointer = 0;
   std::uint32_t read_pointer = 0;  // words moved into the head and started
   // prefetch
-  std::uint32_t fetched = 0;     // words requested
+  std::uint64_t requested = 0;   // bytes requested
+  std::uint64_t arrived = 0;     // bytes of finished bursts
   std::deque<isa::Word> buffer;  // arrived words
   bool outstanding = false;
   FetchBurst burst;
-  int burst_beats = 0;  // beats of it that came
-  int burst_words = 0;  // words of it that came whole
+  int burst_beats = 0;      // beats of it that came
+  std::uint64_t words = 0;  // words that came whole
   // head
   bool head_valid = false;
   isa::Instruction head;

@@ -2,14 +2,15 @@
 // shortcuts nor process order change a result.
 #include "hw/platform/platform.hpp"
 
-#include <gtest/gtest.h>
-
 #include <array>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "hw/common/error.hpp"
 #include "hw/common/random.hpp"
 #include "tests/hw/platform/program_builder.hpp"
+#include "tests/hw/platform/random_program.hpp"
 
 namespace tessera::platform {
 namespace {
@@ -74,6 +75,58 @@ TEST(Platform, LoadThenStoreMovesBytes) {
   EXPECT_EQ(load.dram_read, result.load_bytes);
   EXPECT_EQ(store.dram_write, result.store_bytes);
 }
+
+void expect_same(const hw::RunResult& a, const hw::RunResult& b) {
+  EXPECT_EQ(a.cycles, b.cycles);
+  EXPECT_EQ(a.sram_conflict_cycles, b.sram_conflict_cycles);
+  ASSERT_EQ(a.instructions.size(), b.instructions.size());
+  for (std::size_t i = 0; i < a.instructions.size(); ++i) {
+    const hw::InstructionRecord &x = a.instructions[i], &y = b.instructions[i];
+    ASSERT_EQ(x.queue, y.queue);
+    EXPECT_EQ(x.ready, y.ready) << "queue " << int{x.queue} << " index " << x.index;
+    EXPECT_EQ(x.start, y.start) << "queue " << int{x.queue} << " index " << x.index;
+    ASSERT_EQ(x.finish, y.finish) << "queue " << int{x.queue} << " index " << x.index;
+    EXPECT_EQ(x.stall, y.stall);
+  }
+  ASSERT_EQ(a.units.size(), b.units.size());
+  for (std::size_t i = 0; i < a.units.size(); ++i) {
+    EXPECT_EQ(a.units[i].account.busy, b.units[i].account.busy) << a.units[i].name;
+    EXPECT_EQ(a.units[i].account.idle, b.units[i].account.idle) << a.units[i].name;
+    EXPECT_EQ(a.units[i].account.stall, b.units[i].account.stall) << a.units[i].name;
+  }
+}
+
+class RandomPrograms : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RandomPrograms, ShortcutsAndProcessOrderChangeNothing) {
+  std::int64_t conflicts = 0;
+  Cycles stepped = 0, all_stepped = 0;
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const isa::ChipConfig chip = isa::load_chip(GetParam(), {});
+    const isa::Program program = test::RandomProgram(chip, seed).make(12);
+    const auto run = [&](bool no_shortcuts, std::uint64_t order) {
+      RunOptions options;
+      options.timing_only = true;
+      options.no_shortcuts = no_shortcuts;
+      options.process_order_seed = order;
+      hw::DramStorage dram;
+      return run_program(program, chip, dram, options);
+    };
+    const hw::RunResult base = run(false, 0);
+    const hw::RunResult full = run(true, 0);
+    expect_same(base, full);
+    expect_same(base, run(false, seed + 100));
+    expect_same(base, run(true, seed + 200));
+    conflicts += base.sram_conflict_cycles;
+    stepped += base.stepped_cycles;
+    all_stepped += full.stepped_cycles;
+  }
+  EXPECT_GT(conflicts, 100);
+  EXPECT_LT(stepped, all_stepped);
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, RandomPrograms, ::testing::Values("micro", "tiny"));
 
 }  // namespace
 }  // namespace tessera::platform
