@@ -221,26 +221,34 @@ void Channel::choose(DramClocks now) {
 
   Choice column;
   Choice row;
-  int hits = 0;  // bursts that wait for nothing but the data bus, counted up to enough_hits_ a bank
+  int group = kNone;
+  DramClocks act_from = 0;  // constraints of rank and group, for the group at hand
+  DramClocks column_from = 0;
+  const DramClocks pre_from = std::max(now, last_pre_ + t_.PPD);
+  int hits = 0;  // bursts that wait for nothing but the data bus, counted up to enough_hits_
   for (std::uint32_t mask = queues_[direction].banks; mask != 0; mask &= mask - 1) {
     const int b = __builtin_ctz(mask);
     const Bank& bank = banks_[static_cast<std::size_t>(b)];
     const Lane& lane = bank.lanes[direction];
     const bool starved = urgent != kNone && entries_[static_cast<std::size_t>(urgent)].at.bank == b;
-    const int group = b / device_.banks_per_group;
+    if (const int own = b / device_.banks_per_group; own != group) {
+      group = own;
+      act_from = std::max(now, act_ready(group));
+      column_from = std::max(now, column_ready(direction, group));
+    }
     if (bank.row < 0) {
-      const DramClocks at = std::max({now, bank.next_act, act_ready(group)});
+      const DramClocks at = std::max(bank.next_act, act_from);
       consider(row, {at, Action::activate, b, starved ? urgent : lane.first, starved});
       continue;
     }
     int hit = lane.hit;
     if (starved) hit = entries_[static_cast<std::size_t>(urgent)].at.row == bank.row ? urgent : kNone;
     if (hit != kNone) {
-      const DramClocks at = std::max({now, bank.next_column, column_ready(direction, group)});
+      const DramClocks at = std::max(bank.next_column, column_from);
       consider(column, {at, Action::column, b, hit, starved});
-      hits += count_hits(hit, enough_hits_);
+      if (hits < enough_hits_) hits += count_hits(hit, enough_hits_ - hits);
     } else {
-      const DramClocks at = std::max({now, bank.next_pre, last_pre_ + t_.PPD});
+      const DramClocks at = std::max(bank.next_pre, pre_from);
       consider(row, {at, Action::precharge, b, starved ? urgent : lane.first, starved});
     }
   }
