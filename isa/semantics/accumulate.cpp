@@ -16,27 +16,6 @@ namespace {
 using Kernel = void (*)(const std::int16_t*, std::int64_t, int, const std::vector<std::int64_t>&, std::int64_t,
                         const std::int16_t*, std::int32_t*);
 
-void accumulate_portable(const std::int16_t* x, std::int64_t pixel_stride, int pixels,
-                         const std::vector<std::int64_t>& taps, std::int64_t pairs, const std::int16_t* w,
-                         std::int32_t* acc) {
-  std::uint32_t sums[kMaxPixels * kLanes] = {};
-  for (const std::int64_t tap : taps) {
-    for (std::int64_t q = 0; q < pairs; ++q) {
-      for (int p = 0; p < pixels; ++p) {
-        const std::int16_t* at = x + tap + p * pixel_stride + 2 * q;
-        const std::int32_t x0 = at[0];
-        const std::int32_t x1 = at[1];
-        std::uint32_t* sum = sums + p * kLanes;
-        for (int lane = 0; lane < kLanes; ++lane) {
-          sum[lane] += static_cast<std::uint32_t>(x0 * w[2 * lane] + x1 * w[2 * lane + 1]);
-        }
-      }
-      w += 2 * kLanes;
-    }
-  }
-  std::memcpy(acc, sums, sizeof(std::int32_t) * static_cast<std::size_t>(pixels * kLanes));
-}
-
 #ifdef TESSERA_HAS_AVX2_PATH
 
 template <int kPixels>
@@ -114,6 +93,27 @@ Kernel pick_kernel() {
 }
 
 }  // namespace
+
+void accumulate_portable(const std::int16_t* x, std::int64_t pixel_stride, int pixels,
+                         const std::vector<std::int64_t>& taps, std::int64_t pairs, const std::int16_t* w,
+                         std::int32_t* acc) {
+  std::uint32_t sums[kMaxPixels * kLanes] = {};
+  for (const std::int64_t tap : taps) {
+    for (std::int64_t q = 0; q < pairs; ++q) {
+      for (int p = 0; p < pixels; ++p) {
+        const std::int16_t* at = x + tap + p * pixel_stride + 2 * q;
+        const std::int32_t x0 = at[0];
+        const std::int32_t x1 = at[1];
+        std::uint32_t* sum = sums + p * kLanes;
+        for (int lane = 0; lane < kLanes; ++lane) {
+          sum[lane] += static_cast<std::uint32_t>(x0 * w[2 * lane] + x1 * w[2 * lane + 1]);
+        }
+      }
+      w += 2 * kLanes;
+    }
+  }
+  std::memcpy(acc, sums, sizeof(std::int32_t) * static_cast<std::size_t>(pixels * kLanes));
+}
 
 void accumulate(const std::int16_t* x, std::int64_t pixel_stride, int pixels, const std::vector<std::int64_t>& taps,
                 std::int64_t pairs, const std::int16_t* w, std::int32_t* acc) {

@@ -17,6 +17,11 @@ inline constexpr int kMaxPixels = 6;  // pixels of one call
 void accumulate(const std::int16_t* x, std::int64_t pixel_stride, int pixels, const std::vector<std::int64_t>& taps,
                 std::int64_t pairs, const std::int16_t* w, std::int32_t* acc);
 
+/// The same without vector instructions; what hosts without AVX2 run. Tests compare the two.
+void accumulate_portable(const std::int16_t* x, std::int64_t pixel_stride, int pixels,
+                         const std::vector<std::int64_t>& taps, std::int64_t pairs, const std::int16_t* w,
+                         std::int32_t* acc);
+
 /// sum[i] += x[i] * w[i], wrapping; for depthwise rows.
 void multiply_add(const std::int16_t* x, const std::int16_t* w, std::int32_t* sum, std::size_t n);
 

@@ -354,6 +354,23 @@ TEST(Accumulate, WrapsLikeTwosComplement) {
   for (const std::int32_t a : acc) EXPECT_EQ(a, static_cast<std::int32_t>(static_cast<std::uint32_t>(exact)));
 }
 
+TEST(Accumulate, VectorAndPortableCodeAgree) {
+  Random r(17);
+  for (int pixels = 1; pixels <= kMaxPixels; ++pixels) {
+    const std::int64_t pairs = r.between(1, 9);
+    const std::vector<std::int64_t> taps = {0, 3, 40};
+    std::vector<std::int16_t> x(200);
+    std::vector<std::int16_t> w(static_cast<std::size_t>(3 * pairs * kLanes * 2));
+    for (std::int16_t& v : x) v = static_cast<std::int16_t>(r.between(-383, 383));
+    for (std::int16_t& v : w) v = static_cast<std::int16_t>(r.between(-383, 383));
+    std::vector<std::int32_t> fast(static_cast<std::size_t>(pixels * kLanes));
+    std::vector<std::int32_t> plain(fast.size());
+    accumulate(x.data(), 11, pixels, taps, pairs, w.data(), fast.data());
+    accumulate_portable(x.data(), 11, pixels, taps, pairs, w.data(), plain.data());
+    EXPECT_EQ(fast, plain) << pixels << " pixels";
+  }
+}
+
 std::string refusal(Machine& m, const isa::Conv& conv) {
   try {
     m.run(conv);

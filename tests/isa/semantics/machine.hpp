@@ -8,11 +8,15 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "hw/common/random.hpp"
 #include "hw/common/units.hpp"
 #include "isa/chip.hpp"
 #include "isa/semantics/execute.hpp"
+#include "isa/semantics/footprint.hpp"
 #include "isa/semantics/layout.hpp"
+#include "isa/semantics/written.hpp"
 
 namespace tessera::semantics::test {
 
@@ -104,10 +108,38 @@ class Machine {
     }
     return m;
   }
+  /// Executes, and holds footprint and written bytes to what happens: only marked bytes change, all of them lie in the
+  /// footprint's writes, and bytes outside the footprint's reads have no influence on them.
   template <typename Body>
   void run(const Body& body) {
+    const isa::Instruction instruction{{}, body};
+    std::vector<std::uint8_t> before = sram;
     Memory memory{sram.data(), sram.size(), &dram};
-    execute(isa::Instruction{{}, body}, chip, memory);
+    execute(instruction, chip, memory);
+
+    std::vector<std::uint8_t> reads(sram.size(), 0);
+    std::vector<std::uint8_t> writes(sram.size(), 0);
+    for (const Range& range : footprint(instruction, chip)) {
+      if (range.dram) continue;
+      std::vector<std::uint8_t>& flags = range.write ? writes : reads;
+      std::fill(flags.begin() + range.begin, flags.begin() + range.end, std::uint8_t{1});
+    }
+    WrittenBytes marked(static_cast<std::int64_t>(sram.size()));
+    marked.mark(instruction, chip);
+    Random noise(99);
+    std::vector<std::uint8_t> scrambled = before;
+    for (std::size_t i = 0; i < scrambled.size(); ++i) {
+      if (reads[i] == 0) scrambled[i] = static_cast<std::uint8_t>(noise.next());
+    }
+    Memory other{scrambled.data(), scrambled.size(), &dram};
+    execute(instruction, chip, other);
+    for (std::size_t i = 0; i < sram.size(); ++i) {
+      const bool is_marked = marked[static_cast<std::int64_t>(i)];
+      ASSERT_TRUE(is_marked || sram[i] == before[i]) << "byte " << i << " changed, but is not marked as written";
+      if (!is_marked) continue;
+      ASSERT_EQ(writes[i], 1) << "byte " << i << " is written outside the footprint";
+      ASSERT_EQ(sram[i], scrambled[i]) << "byte " << i << " depends on a byte outside the footprint's reads";
+    }
   }
 
   isa::ChipConfig chip;
