@@ -139,9 +139,9 @@ void JedecChecker::on_command(const Command& c) {
       if (c.clock / t_.REFI - refreshes_ > 8) flag("refresh debt", c);
       break;
   }
-  constexpr DramClocks kMemory = 1500;
+  constexpr DramClocks kMemory = 1000;
   recent_.push_back(now);
-  if (recent_.size() > 2000) {
+  if (recent_.size() > 400) {
     recent_.erase(
         std::remove_if(recent_.begin(), recent_.end(), [&](const Event& e) { return e.clock + kMemory < now.clock; }),
         recent_.end());
