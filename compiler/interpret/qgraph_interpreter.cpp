@@ -277,6 +277,7 @@ Tensor quantize_tensor(const QTensor& as, const Tensor& value) {
   const std::vector<double> x = value.as_doubles();
   Tensor result = Tensor::make(as.dtype, value.shape);
   for (std::size_t i = 0; i < x.size(); ++i) {
+    if (std::isnan(x[i])) user_error("input ", as.name, ": element ", i, " is not a number");
     const double v = std::nearbyint(x[i] / as.scale) + as.zero_point;
     result.data<std::int8_t>()[i] = static_cast<std::int8_t>(std::clamp(v, -128.0, 127.0));
   }

@@ -1,0 +1,142 @@
+// Hand-made cases of the float interpreter: edge values, and the messages of its refusals. What every operator means is
+// tested by ONNX's own cases in models_test.cpp.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "compiler/interpret/evaluate.hpp"
+#include "compiler/ir/builder.hpp"
+#include "hw/common/error.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+Node node_of(const std::string& op, Attributes attributes = {}, std::size_t outputs = 1) {
+  Node node;
+  node.name = "n";
+  node.op = op;
+  for (std::size_t i = 0; i < outputs; ++i) node.outputs.push_back("y" + std::to_string(i));
+  node.attributes = std::move(attributes);
+  return node;
+}
+
+std::vector<double> run(const Node& node, const std::vector<const Tensor*>& inputs) {
+  return evaluate_node(node, inputs).at(0).as_doubles();
+}
+
+template <typename Call>
+std::string message_of(Call call) {
+  try {
+    call();
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Operators, ConvWithAsymmetricPads) {
+  const Tensor x = float_tensor({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor w = float_tensor({1, 1, 2, 2}, {1, 10, 100, 1000});
+  const Tensor b = float_tensor({1}, {0.5F});
+  // One row of padding above, one column on the right: sums of the four neighbours.
+  EXPECT_EQ(run(node_of("Conv", {{"pads", Ints{1, 0, 0, 1}}}), {&x, &w, &b}),
+            (std::vector<double>{2100.5, 3200.5, 300.5, 5421.5, 6532.5, 603.5}));
+}
+
+TEST(Operators, QuantizeRoundsTiesToEven) {
+  const Tensor x = float_tensor({6}, {0.5F, 1.5F, -0.5F, -1.5F, 1000.0F, -1000.0F});
+  const Tensor scale = float_tensor({}, {1.0F});
+  const Tensor zero = int8_tensor({}, {0});
+  EXPECT_EQ(run(node_of("QuantizeLinear"), {&x, &scale, &zero}), (std::vector<double>{0, 2, 0, -2, 127, -128}));
+}
+
+TEST(Operators, DequantizeAlongAnAxis) {
+  const Tensor q = int8_tensor({2, 2}, {1, 2, 3, 4});
+  const Tensor scale = float_tensor({2}, {1.0F, 0.5F});
+  const Tensor zero = int8_tensor({2}, {0, 1});
+  EXPECT_EQ(run(node_of("DequantizeLinear", {{"axis", std::int64_t{0}}}), {&q, &scale, &zero}),
+            (std::vector<double>{1, 2, 1, 1.5}));
+  EXPECT_EQ(run(node_of("DequantizeLinear", {{"axis", std::int64_t{1}}}), {&q, &scale, &zero}),
+            (std::vector<double>{1, 0.5, 3, 1.5}));
+}
+
+TEST(Operators, SliceTakesExtremeBounds) {
+  const Tensor x = float_tensor({4}, {0, 1, 2, 3});
+  const auto slice = [&](std::int64_t start, std::int64_t end, std::int64_t step) {
+    const Tensor s = int64_tensor({1}, {start}), e = int64_tensor({1}, {end}), a = int64_tensor({1}, {0}),
+                 t = int64_tensor({1}, {step});
+    return run(node_of("Slice"), {&x, &s, &e, &a, &t});
+  };
+  EXPECT_EQ(slice(1, INT64_MAX, 1), (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(slice(-1, INT64_MIN, -1), (std::vector<double>{3, 2, 1, 0}));
+  EXPECT_EQ(slice(INT64_MIN, INT64_MAX, INT64_MAX), (std::vector<double>{0}));
+  EXPECT_EQ(slice(3, 1, 1), (std::vector<double>{}));
+}
+
+TEST(Operators, MaxPoolIgnoresPadding) {
+  const Tensor x = float_tensor({1, 1, 1, 2}, {-5, -7});
+  EXPECT_EQ(run(node_of("MaxPool", {{"kernel_shape", Ints{1, 2}}, {"pads", Ints{0, 1, 0, 1}}}), {&x}),
+            (std::vector<double>{-5, -5, -7}));
+}
+
+TEST(Operators, ReshapeZeroCopiesAndMinusOneFills) {
+  const Tensor x = float_tensor({2, 3, 4}, std::vector<float>(24, 1.0F));
+  const Tensor shape = int64_tensor({2}, {0, -1});
+  EXPECT_EQ(evaluate_node(node_of("Reshape"), {&x, &shape}).at(0).shape, (Shape{2, 12}));
+}
+
+TEST(Operators, HalfPrecisionRoundsToNearestEven) {
+  Tensor x = float_tensor({5}, {1.0F + 1.0F / 2048.0F, 1.0F + 3.0F / 2048.0F, 65519.0F, 65520.0F, 5.9604645e-8F});
+  const Tensor half = evaluate_node(node_of("Cast", {{"to", std::int64_t{10}}}), {&x}).at(0);
+  EXPECT_EQ(half.dtype, DType::f16);
+  EXPECT_EQ(half.as_doubles(), (std::vector<double>{1.0, 1.001953125, 65504.0, HUGE_VAL, 5.9604644775390625e-8}));
+}
+
+TEST(Operators, RefusalsNameNodeAndReason) {
+  const Tensor x = float_tensor({2}, {1, 2});
+  const Tensor y = float_tensor({3}, {1, 2, 3});
+  EXPECT_EQ(message_of([&] { (void)evaluate_node(node_of("Einsum"), {&x}); }),
+            "n: operator Einsum is not supported by the interpreter");
+  EXPECT_EQ(message_of([&] {
+              (void)evaluate_node(node_of("Add"), {&x, &y});
+            }),
+            "n: Add: shapes 2 and 3 do not broadcast: each dimension must be equal or 1");
+  EXPECT_EQ(message_of([&] { (void)evaluate_node(node_of("Add"), {&x, nullptr}); }), "n: Add: input 1 is missing");
+  EXPECT_EQ(message_of([&] {
+              (void)evaluate_node(node_of("Concat", {{"axis", std::int64_t{1}}}), {&x});
+            }),
+            "n: Concat: axis 1 is outside [-1, 1)");
+  EXPECT_EQ(message_of([&] {
+              (void)evaluate_node(node_of("MaxPool", {{"kernel_shape", Ints{1}}}, 2), {&y});
+            }),
+            "n: MaxPool: input of rank 1: expected 3, 4 or 5");
+}
+
+TEST(Evaluate, ChecksInputsAndShowsValues) {
+  GraphBuilder builder("g");
+  const std::string x = builder.input("x", {2});
+  const std::string y = builder.node("Relu", {x}, {}, "relu");
+  builder.output(y);
+  const Graph graph = builder.take();
+  std::vector<std::string> seen;
+  const NamedTensors out = evaluate(graph, {{"x", float_tensor({2}, {-1, 2})}},
+                                    [&](const std::string& value, const Tensor&) { seen.push_back(value); });
+  EXPECT_EQ(out.at(y).as_doubles(), (std::vector<double>{0, 2}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"x", y}));
+  EXPECT_EQ(message_of([&] { (void)evaluate(graph, {}); }), "input x: no tensor was given");
+  EXPECT_EQ(message_of([&] {
+              (void)evaluate(graph, {{"x", float_tensor({3}, {1, 2, 3})}});
+            }),
+            "input x: found shape 3, expected 2");
+  EXPECT_EQ(message_of([&] {
+              (void)evaluate(graph, {{"x", int8_tensor({2}, {1, 2})}});
+            }),
+            "input x: found type int8, expected float32");
+  EXPECT_EQ(message_of([&] {
+              (void)evaluate(graph, {{"x", float_tensor({2}, {1, 2})}, {"z", float_tensor({}, {1})}});
+            }),
+            "input z: the model has no such input: expected x");
+}
+
+}  // namespace
+}  // namespace tessera::compiler
