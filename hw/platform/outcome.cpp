@@ -1,11 +1,10 @@
 // What a run leaves: the result, or in words why it ended early.
 #include <algorithm>
-#include <sstream>
 #include <tuple>
 
 #include "hw/common/error.hpp"
 #include "hw/platform/runner.hpp"
-#include "hw/tlm/clock.hpp"
+#include "isa/semantics/stuck.hpp"
 
 namespace tessera::platform {
 namespace {
@@ -14,27 +13,39 @@ const char* queue_name(int queue) { return isa::to_string(static_cast<isa::Queue
 
 }  // namespace
 
+std::vector<std::string> Runner::layer_names() const {
+  std::vector<std::string> names;
+  for (const isa::LayerInfo& layer : program_.layers) names.push_back(layer.name);
+  return names;
+}
+
 std::string Runner::fault_text(int core, Cycles n) {
   const hw::CpFault& fault = chip_->core(core).cp->core().fault();
-  return detail::concat("fault in section '", program_.sections[section_].name, "', core ", core, ", queue ",
-                        queue_name(fault.queue), ", word ", fault.index, ": ", isa::to_string(fault.cause),
-                        fault.text.empty() ? "" : ": ", fault.text, " (stopped in cycle ", n, ")");
+  std::string place = detail::concat("core ", core, " ", queue_name(fault.queue), " word ", fault.index);
+  for (const DecodedStream& stream : decoded_) {
+    if (stream.core != core || stream.queue != fault.queue) continue;
+    const auto at = std::find(stream.first_word.begin(), stream.first_word.end(), fault.index);
+    if (at == stream.first_word.end()) continue;
+    const auto index = static_cast<std::size_t>(at - stream.first_word.begin());
+    place = semantics::instruction_text(stream.core, stream.queue, index, stream.instructions[index], layer_names());
+  }
+  return detail::concat("fault ", isa::to_string(fault.cause), ": section ", program_.sections[section_].name, ", ",
+                        place, ": ", fault.text, " (core ", core, " stopped in cycle ", n, ")");
 }
 
 std::string Runner::stuck_text(Cycles n) {
-  std::ostringstream text;
-  text << "stuck in section '" << program_.sections[section_].name << "' in cycle " << n << ":";
-  for (int i = 0; i < chip_->cores(); ++i) {
-    const hw::CpCore& cp = chip_->core(i).cp->core();
-    for (int q = 0; q < hw::kQueues; ++q) {
-      const hw::CpQueueState& queue = cp.queue(q);
-      if (queue.exhausted() || !queue.head_valid) continue;
-      const int semaphore = cp.unmet_wait(q);
-      text << " core " << i << " " << queue_name(q) << " word " << queue.read_pointer << " ("
-           << isa::to_string(queue.head.header.opcode) << ") waits for semaphore " << semaphore << ";";
-    }
+  std::vector<semantics::StuckQueue> queues;
+  for (const DecodedStream& stream : decoded_) {
+    queues.push_back(
+        {stream.core, stream.queue, &stream.instructions, chip_->core(stream.core).cp->started(stream.queue)});
   }
-  return text.str();
+  const auto value = [&](std::uint8_t core, std::uint8_t semaphore) {
+    const bool global = semaphore >= hw::kLocalSemaphores;
+    const int owner = global && waiter_[semaphore] >= 0 ? waiter_[semaphore] : core;
+    return chip_->core(owner).cp->core().semaphore(semaphore);
+  };
+  return detail::concat("section ", program_.sections[section_].name, ": ",
+                        semantics::explain_stuck(queues, value, layer_names()), " (in cycle ", n, ")");
 }
 
 hw::RunResult Runner::result() {

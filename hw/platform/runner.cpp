@@ -5,6 +5,7 @@
 
 #include "hw/common/error.hpp"
 #include "hw/tlm/clock.hpp"
+#include "isa/semantics/stuck.hpp"
 
 namespace tessera::platform {
 
@@ -95,7 +96,7 @@ void Runner::next(Cycles n) {
     begin_section(0);
     return;
   }
-  if (in_host_step_ || all_stopped()) end_section(n);
+  if (in_host_step_ ? n == host_end_ : all_stopped()) end_section(n);
 }
 
 void Runner::on_event() {
@@ -111,8 +112,8 @@ void Runner::on_event() {
 
 void Runner::on_watchdog() {
   if (finished_ || failure_) return;
-  fail(detail::concat("watchdog: the run is not finished after ", options_.max_cycles, " cycles (section '",
-                      program_.sections[section_].name, "', frame ", frame_, ")"));
+  fail(detail::concat("watchdog: section ", program_.sections[section_].name, " of frame ", frame_,
+                      " is not finished after ", options_.max_cycles, " cycles"));
 }
 
 void Runner::begin_section(Cycles n) {
@@ -149,45 +150,56 @@ void Runner::begin_host_step(const isa::Section& section, Cycles n) {
   result_.host_read_bytes += cost.read_bytes;
   result_.host_write_bytes += cost.write_bytes;
   for (int i = 0; i < chip_->cores(); ++i) chip_->core(i).cp->account_host(n, n + cost.cycles);
-  notify_at(event_, n + cost.cycles, kDeliver);
+  host_end_ = n + cost.cycles;
+  notify_at(event_, host_end_, kDeliver);
 }
 
-void Runner::expect_signals(const isa::Section& section) {
-  waiter_.fill(-1);
-  struct Count {
-    int core, queue, semaphore, amount;
-  };
-  std::vector<Count> signals;
+void Runner::decode_section(const isa::Section& section) {
+  decoded_.clear();
   for (const isa::QueueStream& stream : section.streams) {
-    std::size_t word = 0;
-    while (word < stream.words.size()) {
-      const isa::DecodeResult decoded = isa::decode(&stream.words[word], stream.words.size() - word);
+    DecodedStream& out = decoded_.emplace_back();
+    out.core = stream.core;
+    out.queue = stream.queue;
+    for (std::size_t word = 0; word < stream.words.size();) {
+      isa::DecodeResult decoded = isa::decode(&stream.words[word], stream.words.size() - word);
       if (!decoded.ok()) break;  // the command processor will fault there
+      out.first_word.push_back(static_cast<std::uint32_t>(word));
+      out.instructions.push_back(std::move(decoded.instruction));
       word += decoded.words;
-      for (const isa::Wait& wait : decoded.instruction.header.waits) {
+    }
+  }
+}
+
+void Runner::route_semaphores(const isa::Section& section) {
+  waiter_.fill(-1);
+  for (const DecodedStream& stream : decoded_) {
+    for (const isa::Instruction& instruction : stream.instructions) {
+      for (const isa::Wait& wait : instruction.header.waits) {
         if (wait.count == 0 || wait.semaphore < hw::kLocalSemaphores) continue;
         int& waiter = waiter_[wait.semaphore];
         if (waiter >= 0 && waiter != stream.core) {
-          fail(detail::concat("section '", section.name, "': cores ", waiter, " and ", int{stream.core},
+          fail(detail::concat("section ", section.name, ": cores ", waiter, " and ", int{stream.core},
                               " both wait for global semaphore ", int{wait.semaphore}));
         }
         waiter = stream.core;
       }
-      for (const isa::Signal& signal : decoded.instruction.header.signals) {
-        if (signal.amount != 0) signals.push_back({stream.core, stream.queue, signal.semaphore, 1});
-      }
     }
   }
-  for (const Count& s : signals) {
-    const bool global = s.semaphore >= hw::kLocalSemaphores;
-    const int target = global ? waiter_[at(s.semaphore)] : s.core;
-    if (target < 0) continue;
-    chip_->core(target).cp->expect_signals(s.semaphore, target == s.core ? s.queue : hw::kQueues, s.amount);
+  for (const DecodedStream& stream : decoded_) {
+    for (const isa::Instruction& instruction : stream.instructions) {
+      for (const isa::Signal& signal : instruction.header.signals) {
+        if (signal.amount == 0) continue;
+        const int target = signal.semaphore >= hw::kLocalSemaphores ? waiter_[signal.semaphore] : stream.core;
+        if (target < 0) continue;
+        chip_->core(target).cp->expect_signals(signal.semaphore, target == stream.core ? stream.queue : hw::kQueues, 1);
+      }
+    }
   }
 }
 
 void Runner::begin_npu_section(const isa::Section& section) {
-  expect_signals(section);
+  decode_section(section);
+  route_semaphores(section);
   if (failure_) return;
   const std::size_t instructions = isa::base_register_of(isa::BufferKind::instructions);
   for (int i = 0; i < chip_->cores(); ++i) {
@@ -217,8 +229,10 @@ void Runner::begin_npu_section(const isa::Section& section) {
 }
 
 bool Runner::all_stopped() const {
-  return remote_pending_ == 0 &&
-         std::all_of(cores_.begin(), cores_.end(), [](const CoreSide& side) { return side.state != CpState::running; });
+  for (int i = 0; i < chip_->cores(); ++i) {
+    if (cores_[at(i)].state == CpState::running || chip_->core(i).cp->remote_pending()) return false;
+  }
+  return true;
 }
 
 void Runner::on_state(int core, CpState state) {
@@ -240,9 +254,10 @@ void Runner::end_section(Cycles n) {
       for (int s = 0; s < hw::kSemaphores; ++s) {
         const int value = chip_->core(i).cp->core().semaphore(s);
         if (value == 0) continue;
-        return fail(detail::concat("section '", program_.sections[section_].name, "': semaphore ", s, " of core ", i,
-                                   " is ", value,
-                                   " at the end, expected 0: it was signalled more often than waited for"));
+        return fail(
+            detail::concat("section ", program_.sections[section_].name, ": ",
+                           semantics::semaphore_text(static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(s)),
+                           " is ", value, " at the section's end: expected 0"));
       }
     }
   }

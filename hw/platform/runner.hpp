@@ -37,6 +37,11 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
 
  private:
   class CoreDram;
+  struct DecodedStream {
+    std::uint8_t core = 0, queue = 0;
+    std::vector<isa::Instruction> instructions;
+    std::vector<std::uint32_t> first_word;
+  };
   struct CoreSide {
     std::unique_ptr<tlm_utils::simple_initiator_socket<Runner>> control_isock;
     std::vector<std::uint8_t> sram;
@@ -50,10 +55,13 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
   void begin_npu_section(const isa::Section& section);
   void begin_host_step(const isa::Section& section, Cycles n);
   void end_section(Cycles n);
-  void expect_signals(const isa::Section& section);
+  void decode_section(const isa::Section& section);
+  /// Who waits for a global semaphore, and who will signal what (for the attribution of waits).
+  void route_semaphores(const isa::Section& section);
   void fail(const std::string& text);
   [[nodiscard]] std::string fault_text(int core, Cycles n);
   [[nodiscard]] std::string stuck_text(Cycles n);
+  [[nodiscard]] std::vector<std::string> layer_names() const;
   void write_register(int core, std::uint32_t offset, std::uint32_t value);
   [[nodiscard]] bool all_stopped() const;
 
@@ -64,10 +72,12 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
   Chip* chip_ = nullptr;
   std::unique_ptr<CoreDram> dram_;
   std::vector<CoreSide> cores_;
+  std::vector<DecodedStream> decoded_;  // of the section that runs
 
   int frame_ = 0;
   std::size_t section_ = 0;
   bool in_host_step_ = false;
+  Cycles host_end_ = 0;
   int remote_pending_ = 0;                     // global signals on their way
   std::array<int, hw::kSemaphores> waiter_{};  // core that waits for a global semaphore, -1: none
   std::exception_ptr failure_;                 // what the run ends with

@@ -219,6 +219,8 @@ void Cp::account_host(Cycles from, Cycles to) {
 
 void Cp::on_evaluate() {
   const Cycles n = now_cycle();
+  if (!running_ && remote_.empty()) return;  // woken in the cycle after the section's end
+  running_ = true;
   account_until(n);
   const CpInputs in = gather(n);
   const CpOutputs out = core_.outputs(in);
@@ -235,7 +237,11 @@ void Cp::on_evaluate() {
   } else if (out.stuck) {
     irq_status_ |= core_.fault().any ? 2 : 4;
   }
-  if (changed) notify_at(evaluate_event_, n + 1, kEvaluate);
+  if (changed) {
+    notify_at(evaluate_event_, n + 1, kEvaluate);
+  } else if (!remote_.empty()) {
+    notify_at(evaluate_event_, remote_.front().first, kEvaluate);  // an event remembers its earliest time only
+  }
   listener_.on_state(core_id_, state_);
 }
 

@@ -56,6 +56,7 @@ class Cp : public sc_core::sc_module, public IssueSource {
   void expect_signals(int semaphore, int queue, int count);
   /// A global increment that arrives in cycle n.
   void remote_signal(Cycles n, const isa::Signal& signal);
+  [[nodiscard]] bool remote_pending() const { return !remote_.empty(); }
 
   // IssueSource
   void finished(int queue, Cycles finish, const StallCounts& stalls, Bytes axi) override;
@@ -66,6 +67,8 @@ class Cp : public sc_core::sc_module, public IssueSource {
   void account_until(Cycles n);
   void account_host(Cycles from, Cycles to);
   [[nodiscard]] const UnitAccount& account(int queue) const { return accounts_[static_cast<std::size_t>(queue)]; }
+  /// Instructions of the queue started in this section.
+  [[nodiscard]] std::uint32_t started(int queue) const { return next_index_[static_cast<std::size_t>(queue)]; }
   [[nodiscard]] Cycles fetch_busy() const { return fetch_busy_; }
   [[nodiscard]] Bytes fetch_bytes() const { return fetch_bytes_; }
   [[nodiscard]] const CpCore& core() const { return core_; }

@@ -24,7 +24,10 @@ class ProgramBuilder {
   ProgramBuilder() { begin_section("main"); }
 
   ProgramBuilder& begin_section(const std::string& name) {
-    if (!program_.sections.empty() && program_.sections.back().streams.empty()) program_.sections.pop_back();
+    if (!program_.sections.empty() && program_.sections.back().host_step < 0 &&
+        program_.sections.back().streams.empty()) {
+      program_.sections.pop_back();
+    }
     program_.sections.push_back({name, -1, {}});
     return *this;
   }
