@@ -34,16 +34,16 @@ void Walk::body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& ti
   }
   // A tile that is not shared takes the engines in turn.
   if (pieces.size() == 1) {
-    conv_body(id, core, tile, in[0], out, constants, next_engine_);
+    conv_body(id, core, tile, in, out, constants, next_engine_);
     next_engine_ = (next_engine_ + 1) % chip_.conv.engines;
     return;
   }
   for (std::size_t e = 0; e < pieces.size(); ++e) {
-    conv_body(id, core, pieces[e], in[0], out, constants, static_cast<std::int64_t>(e));
+    conv_body(id, core, pieces[e], in, out, constants, static_cast<std::int64_t>(e));
   }
 }
 
-void Walk::conv_body(int id, std::uint8_t core, const Tile& tile, const SramView& in, const SramView& out,
+void Walk::conv_body(int id, std::uint8_t core, const Tile& tile, const std::vector<SramView>& in, const SramView& out,
                      const ConstantTile& constants, std::int64_t engine) {
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
   const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
@@ -52,8 +52,12 @@ void Walk::conv_body(int id, std::uint8_t core, const Tile& tile, const SramView
   const std::int64_t line = chip_.sram.line_bytes;
   isa::Conv conv = conv_geometry(l, graph_, tile);
   const std::int64_t in_channel = value.first_channel + input_channels(l, tile.channels).first;
-  conv.in = operand(in, input_rows(l, tile.rows).first, in_channel / cb, chip_);
+  conv.in = operand(in[0], input_rows(l, tile.rows).first, in_channel / cb, chip_);
   conv.out = operand(out, tile.rows.first, (l.output_channel + tile.channels.first) / cb, chip_);
+  if (conv.has_residual) {
+    const Value& other = graph_.values[static_cast<std::size_t>(l.inputs[1])];
+    conv.residual = operand(in[1], tile.rows.first, (other.first_channel + tile.channels.first) / cb, chip_);
+  }
   put(conv.w_base,
       constants.weights.first * line + c.weight_offset(tile.channels.first) - c.weight_offset(constants.first_channel));
   put(conv.p_base,

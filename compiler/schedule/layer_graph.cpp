@@ -179,7 +179,55 @@ class Builder {
     layer.mode = depthwise ? isa::ConvMode::depthwise : isa::ConvMode::dense;
   }
 
+  /// Readers of a tensor: nodes, graph outputs.
+  [[nodiscard]] int readers(int tensor) const {
+    int count = 0;
+    for (const QNode& node : graph_.nodes) {
+      count += static_cast<int>(std::count(node.inputs.begin(), node.inputs.end(), tensor));
+    }
+    return count + static_cast<int>(std::count(graph_.outputs.begin(), graph_.outputs.end(), tensor));
+  }
+
+  /// The layer of the convolution that makes `tensor` for this Add alone and may add `other` in its drain; -1: none.
+  int drain_of(int tensor, int other) {
+    if (base_[index(tensor)] != tensor || !(value(tensor).shape == value(other).shape) || readers(tensor) != 1)
+      return -1;
+    int made = -1, other_made = -1;
+    for (std::size_t i = 0; i < out_.layers.size(); ++i) {
+      const Layer& layer = out_.layers[i];
+      if (layer.output == tensor) made = static_cast<int>(i);
+      if (layer.kind != LayerKind::host && layer.output_root == value(blocked(other)).root)
+        other_made = static_cast<int>(i);
+      if (layer.kind == LayerKind::host && layer.output == base_[index(other)]) other_made = static_cast<int>(i);
+    }
+    if (made < 0 || other_made >= made) return -1;  // the other operand must be there when the convolution drains
+    const Layer& layer = out_.layers[static_cast<std::size_t>(made)];
+    const bool free =
+        layer.kind == LayerKind::conv && layer.residual == nullptr && layer.node->lo == -128 && layer.node->hi == 127;
+    return free ? made : -1;
+  }
+
+  /// An Add behind a convolution that nobody else reads is done in that convolution's drain.
+  bool add_in_drain(const QNode& node) {
+    if (node.op != QOp::add) return false;
+    const int first = drain_of(node.inputs[0], node.inputs[1]);
+    const int second = drain_of(node.inputs[1], node.inputs[0]);
+    const int made = std::max(first, second);
+    if (made < 0) return false;
+    const int other = made == first ? node.inputs[1] : node.inputs[0];
+    const int read = blocked(other);
+    Layer& layer = out_.layers[static_cast<std::size_t>(made)];
+    layer.residual = &node;
+    layer.swapped = made != first;
+    layer.inputs.push_back(read);
+    layer.output = node.output;
+    value(node.output).root = layer.output_root;
+    out_.roots[static_cast<std::size_t>(layer.output_root)].name = name(node.output);
+    return true;
+  }
+
   void add_edp(const QNode& node) {
+    if (add_in_drain(node)) return;
     Layer& layer = add_layer(LayerKind::edp, node);
     set_window(layer, node);
     for (const int t : node.inputs) layer.inputs.push_back(blocked(t));

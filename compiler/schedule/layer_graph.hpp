@@ -61,8 +61,9 @@ enum class LayerKind : std::uint8_t {
 struct Layer {
   LayerKind kind = LayerKind::edp;
   const QNode* node = nullptr;
-  std::vector<int> inputs;  // tensors; a copy: the part
-  int output = -1;          // copy: the root is that of the Concat
+  const QNode* residual = nullptr;  // conv: the Add that its drain does; then inputs[1] is the other operand
+  std::vector<int> inputs;          // tensors; a copy: the part
+  int output = -1;                  // copy: the root is that of the Concat
   int output_root = -1;
   std::int64_t output_channel = 0;  // first channel in the root
   // convolution and pooling geometry (after a view was merged)

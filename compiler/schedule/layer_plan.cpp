@@ -11,12 +11,26 @@ namespace {
 
 // What an instruction costs beside its work, for ranking plans only: issue, operand latency, drain.
 constexpr double kTileOverhead = 60;
+constexpr double kIssueOverhead = 10;  // the part of it that the blocks' cost functions do not hold
 constexpr double kLoadOverhead = 50;
+// Share of the first piece's load and of a tile's time that is not hidden under a neighbour on the same unit.
+constexpr double kFirstPiece = 0.1;
+// Plans whose compute time is asked from the cost functions after the ranking by estimates.
+constexpr std::size_t kRefined = 16;
+
+/// A plan and what its estimate is made of.
+struct Candidate {
+  LayerPlan plan;
+  double tiles = 1;
+  double load = 0, load_tile = 0, store = 0;
+  double compute = 0, compute_tile = 0;
+};
 
 class Planner {
  public:
-  Planner(const Layer& layer, const LayerConstants& constants, const LayerSite& site, UnitCost& cost)
-      : layer_(layer), constants_(constants), site_(site), cost_(cost), chip_(cost.chip()) {
+  Planner(const Layer& layer, const LayerGraph& graph, const LayerConstants& constants, const LayerSite& site,
+          UnitCost& cost)
+      : layer_(layer), graph_(graph), constants_(constants), site_(site), cost_(cost), chip_(cost.chip()) {
     cb_ = chip_.layout.channel_block;
     line_pixels_ = chip_.sram.line_bytes / cb_;
     in_row_lines_ = ceil_div(layer.in.w, line_pixels_);
@@ -24,7 +38,7 @@ class Planner {
   }
 
   std::vector<LayerPlan> plans() {
-    std::vector<LayerPlan> out;
+    std::vector<Candidate> out;
     const std::int64_t granule = channel_granule(layer_, chip_);
     const std::int64_t channels = site_.channels.count();
     std::vector<std::int64_t> channel_sizes = {channels};
@@ -44,7 +58,7 @@ class Planner {
       for (const std::int64_t th : row_sizes) {
         for (const bool channels_outer : {true, false}) {
           if (!channels_outer && (tc == channels || layer_.kind != LayerKind::conv)) continue;
-          for (const bool twice : {true, false}) out.push_back(plan(th, tc, channels_outer, twice));
+          for (const bool twice : {true, false}) out.push_back(candidate(th, tc, channels_outer, twice));
         }
       }
     }
@@ -53,11 +67,18 @@ class Planner {
       for (const std::int64_t b : p.buffers) lines += b;
       return p.double_buffered ? 2 * lines : lines;
     };
-    out.erase(std::remove_if(out.begin(), out.end(), [&](const LayerPlan& p) { return total(p) > site_.sram_lines; }),
-              out.end());
-    std::stable_sort(out.begin(), out.end(),
-                     [](const LayerPlan& a, const LayerPlan& b) { return a.estimate < b.estimate; });
-    return out;
+    out.erase(
+        std::remove_if(out.begin(), out.end(), [&](const Candidate& c) { return total(c.plan) > site_.sram_lines; }),
+        out.end());
+    const auto cheaper = [](const Candidate& a, const Candidate& b) { return a.plan.estimate < b.plan.estimate; };
+    std::stable_sort(out.begin(), out.end(), cheaper);
+    const auto head = out.begin() + static_cast<std::ptrdiff_t>(std::min(kRefined, out.size()));
+    if (layer_.kind == LayerKind::conv) std::for_each(out.begin(), head, [&](Candidate& c) { refine(c); });
+    std::stable_sort(out.begin(), head, cheaper);
+    std::vector<LayerPlan> plans;
+    plans.reserve(out.size());
+    for (Candidate& c : out) plans.push_back(std::move(c.plan));
+    return plans;
   }
 
  private:
@@ -68,12 +89,14 @@ class Planner {
     return out;
   }
 
-  LayerPlan plan(std::int64_t th, std::int64_t tc, bool channels_outer, bool twice) {
+  Candidate candidate(std::int64_t th, std::int64_t tc, bool channels_outer, bool twice) {
     const double rows = static_cast<double>(site_.rows.count());
     const double row_tiles = std::ceil(rows / static_cast<double>(th)) * static_cast<double>(site_.images);
     const double channel_tiles = std::ceil(static_cast<double>(site_.channels.count()) / static_cast<double>(tc));
     const double tiles = row_tiles * channel_tiles;
-    LayerPlan p;
+    Candidate c;
+    c.tiles = tiles;
+    LayerPlan& p = c.plan;
     p.tile_rows = th;
     p.tile_channels = tc;
     p.channels_outer = channels_outer;
@@ -88,39 +111,102 @@ class Planner {
     const std::int64_t in_rows = std::max(span, tile_in.count());
     const double bandwidth = cost_.dram_bytes_per_cycle();
 
-    double load = 0;
-    double load_tile = 0;
     for (std::size_t i = 0; i < site_.input_streamed.size(); ++i) {
       if (!site_.input_streamed[i]) continue;
       const bool vector = i == 1 && layer_.b_broadcast;
-      const std::int64_t operand_rows = vector ? 1 : in_rows;
-      const std::int64_t row_lines = vector ? 1 : in_row_lines_;
-      const std::int64_t blocks = ceil_div(in_channels.count(), cb_);
-      p.buffers.push_back(blocks * operand_rows * row_lines);
-      const double bytes = static_cast<double>(operand_rows * in_channels.count() * (vector ? 1 : layer_.in.w));
+      const bool residual = is_residual(layer_, i);
+      const std::int64_t operand_rows = vector ? 1 : residual ? th : in_rows;
+      const std::int64_t row_lines = vector ? 1 : residual ? out_row_lines_ : in_row_lines_;
+      const std::int64_t width = vector ? 1 : residual ? layer_.out.w : layer_.in.w;
+      const Rows part = !residual ? in_channels : channels_outer ? tile_channels : site_.channels;
+      p.buffers.push_back(ceil_div(part.count(), cb_) * operand_rows * row_lines);
+      const auto bytes = static_cast<double>(operand_rows * part.count() * width);
       double cycles = bytes / bandwidth;
       if (site_.input_image[i]) {  // one line write for the pixels of a line and channel
-        cycles = std::max(cycles, static_cast<double>(operand_rows * in_channels.count() * row_lines));
+        cycles = std::max(cycles, static_cast<double>(operand_rows * part.count() * row_lines));
       }
       const bool again = channels_outer || layer_.kind != LayerKind::conv;
-      load_tile += cycles;
-      load += (cycles + kLoadOverhead) * row_tiles * (again ? channel_tiles : 1);
+      c.load_tile += cycles;
+      c.load += (cycles + kLoadOverhead) * row_tiles * (again ? channel_tiles : 1);
     }
-    constants_of(p, tc, channels_outer, row_tiles, channel_tiles, load, load_tile);
-    double store = 0;
+    constants_of(p, tc, channels_outer, row_tiles, channel_tiles, c.load, c.load_tile);
     const double out_bytes = static_cast<double>(th * tc * layer_.out.w);
-    if (site_.output_streamed) store = tiles * (out_bytes / bandwidth + kLoadOverhead);
+    if (site_.output_streamed) c.store = tiles * (out_bytes / bandwidth + kLoadOverhead);
     if (!site_.output_resident)
       p.buffers.push_back(ceil_div(tc, cb_) * th * out_row_lines_ + partial_block(tc) * th * out_row_lines_);
 
-    const double compute_tile = tile_cycles(th, tc, p.split);
-    const double compute = compute_tile * rows / static_cast<double>(th) * static_cast<double>(site_.images) *
-                               static_cast<double>(site_.channels.count()) / static_cast<double>(tc) +
-                           kTileOverhead * tiles;
-    const double dram = (load + store);  // both share the DRAM
-    const double store_tile = store / tiles;
-    p.estimate = p.double_buffered ? std::max(compute, dram) + load_tile + compute_tile + store_tile : compute + dram;
-    return p;
+    c.compute_tile = tile_cycles(th, tc, p.split);
+    c.compute = c.compute_tile * rows / static_cast<double>(th) * static_cast<double>(site_.images) *
+                    static_cast<double>(site_.channels.count()) / static_cast<double>(tc) +
+                kTileOverhead * tiles;
+    set_estimate(c);
+    return c;
+  }
+
+  void set_estimate(Candidate& c) const {
+    const double dram = c.load + c.store;  // both share the DRAM
+    if (!site_.streams()) {
+      // Only constants are loaded, whatever the plan, and ahead of time: the engines' time counts, the size of the
+      // first piece a little. A neighbour on another unit starts when the first tile is done.
+      c.plan.estimate = c.compute + kFirstPiece * c.load_tile + (site_.handover ? 1.0 : kFirstPiece) * c.compute_tile;
+    } else if (c.plan.double_buffered) {
+      c.plan.estimate = std::max(c.compute, dram) + c.load_tile + c.compute_tile + c.store / c.tiles;
+    } else {
+      c.plan.estimate = c.compute + dram;
+    }
+  }
+
+  /// The same with the engine's own cost function, edges and remainders included.
+  void refine(Candidate& c) {
+    const std::int64_t th = c.plan.tile_rows;
+    const std::int64_t tc = c.plan.tile_channels;
+    const Rows first_rows{site_.rows.first, std::min(site_.rows.first + th, site_.rows.end)};
+    const Rows first_channels{site_.channels.first, std::min(site_.channels.first + tc, site_.channels.end)};
+    double best = 1e300;
+    for (const EngineSplit split : {EngineSplit::none, EngineSplit::rows, EngineSplit::channels}) {
+      const double cycles = exact_tile(first_rows, first_channels, split);
+      if (cycles < best) {
+        best = cycles;
+        c.plan.split = split;
+      }
+    }
+    c.compute_tile = best;
+    c.compute = 0;
+    const std::int64_t full_rows = site_.rows.count() / th, full_channels = site_.channels.count() / tc;
+    const Rows rest_rows{site_.rows.first + full_rows * th, site_.rows.end};
+    const Rows rest_channels{site_.channels.first + full_channels * tc, site_.channels.end};
+    const auto add = [&](const Rows& rows, const Rows& channels, std::int64_t times) {
+      if (times == 0 || rows.count() == 0 || channels.count() == 0) return;
+      c.compute +=
+          static_cast<double>(times * site_.images) * (exact_tile(rows, channels, c.plan.split) + kIssueOverhead);
+    };
+    add(first_rows, first_channels, full_rows * full_channels);
+    add(rest_rows, first_channels, full_channels);
+    add(first_rows, rest_channels, full_rows);
+    add(rest_rows, rest_channels, 1);
+    set_estimate(c);
+  }
+
+  /// Cycles until the last engine is done with a tile.
+  double exact_tile(const Rows& rows, const Rows& channels, EngineSplit split) {
+    const std::int64_t engines = chip_.conv.engines;
+    const std::int64_t granule = channel_granule(layer_, chip_);
+    std::vector<Tile> pieces;
+    if (split == EngineSplit::rows) {
+      for (const Rows& r : cut(rows, engines, 1)) pieces.push_back({0, r, channels});
+    } else if (split == EngineSplit::channels && granule > 0) {
+      for (const Rows& ch : cut(channels, engines, granule)) pieces.push_back({0, rows, ch});
+    } else {
+      pieces.push_back({0, rows, channels});
+    }
+    Cycles longest = 0;
+    for (const Tile& piece : pieces) {
+      isa::Conv conv = conv_geometry(layer_, graph_, piece);
+      const auto cycles = cost_.choose(conv);
+      if (!cycles) return 1e300;
+      longest = std::max(longest, *cycles);
+    }
+    return static_cast<double>(longest);
   }
 
   /// A Concat part that starts inside a block touches one block more.
@@ -195,7 +281,7 @@ class Planner {
         const double steps =
             groups_of_pixels * static_cast<double>(ceil_div(tc, co) * layer_.kh *
                                                    ceil_div(layer_.kw, chip_.conv.depthwise_taps) * layer_.sx);
-        const double window = static_cast<double>(ceil_div(tc, cb_) * input_rows_of(th) * in_row_lines_);
+        const double window = static_cast<double>(ceil_div(tc, cb_) * input_rows_of(th) * in_row_lines_ * line_fill());
         best = std::min(best, std::max(steps, window));
         continue;
       }
@@ -207,7 +293,8 @@ class Planner {
       const double steps = groups_of_pixels * cin_tiles * static_cast<double>(layer_.kh) * taps_x * cout_tiles;
       const double weight_lines = cin_tiles * cout_tiles * static_cast<double>(layer_.kh) * taps_x *
                                   static_cast<double>(ceil_div(chip_.conv.cin_lanes * co, chip_.sram.line_bytes));
-      const double window_lines = static_cast<double>(ceil_div(cin_g, cb_) * input_rows_of(th) * in_row_lines_);
+      const double window_lines =
+          static_cast<double>(ceil_div(cin_g, cb_) * input_rows_of(th) * in_row_lines_ * line_fill());
       for (double t = 1; t <= static_cast<double>(chip_.conv.accumulators); t *= 2) {
         const double used_t = std::min(t, cout_tiles);
         const double pixels =
@@ -221,11 +308,17 @@ class Planner {
     return best;
   }
 
+  /// Cycles to write one input line into the window banks: pixels of a line that meet in one bank.
+  [[nodiscard]] std::int64_t line_fill() const {
+    return layer_.mode == isa::ConvMode::fold ? 1 : std::min(layer_.sx, line_pixels_);
+  }
+
   [[nodiscard]] std::int64_t input_rows_of(std::int64_t th) const {
     return std::min(layer_.in.h, (th - 1) * layer_.sy + (layer_.kh - 1) * layer_.dy + 1);
   }
 
   const Layer& layer_;
+  const LayerGraph& graph_;
   const LayerConstants& constants_;
   const LayerSite& site_;
   UnitCost& cost_;
@@ -235,9 +328,9 @@ class Planner {
 
 }  // namespace
 
-std::vector<LayerPlan> layer_plans(const Layer& layer, const LayerConstants& constants, const LayerSite& site,
-                                   UnitCost& cost) {
-  return Planner(layer, constants, site, cost).plans();
+std::vector<LayerPlan> layer_plans(const Layer& layer, const LayerGraph& graph, const LayerConstants& constants,
+                                   const LayerSite& site, UnitCost& cost) {
+  return Planner(layer, graph, constants, site, cost).plans();
 }
 
 std::vector<Rows> cut(const Rows& range, std::int64_t parts, std::int64_t granule) {

@@ -4,6 +4,7 @@
 // best ones.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct LayerSite {
   bool output_streamed = false;      // written to DRAM tile by tile (also when the layer's map stays in SRAM too)
   bool output_resident = false;      // its map lies in SRAM: a tile takes no buffer of its own
   std::int64_t sram_lines = 0;       // of the core
+  bool handover = false;             // a neighbour in the graph runs on another unit
+  [[nodiscard]] bool streams() const {
+    return output_streamed || std::find(input_streamed.begin(), input_streamed.end(), true) != input_streamed.end();
+  }
 };
 
 enum class EngineSplit : std::uint8_t { none, rows, channels };
@@ -38,8 +43,9 @@ struct LayerPlan {
 };
 
 /// Plans that are legal, cheapest first; each wants its buffers once, or twice if double_buffered.
-[[nodiscard]] std::vector<LayerPlan> layer_plans(const Layer& layer, const LayerConstants& constants,
-                                                 const LayerSite& site, UnitCost& cost);
+[[nodiscard]] std::vector<LayerPlan> layer_plans(const Layer& layer, const LayerGraph& graph,
+                                                 const LayerConstants& constants, const LayerSite& site,
+                                                 UnitCost& cost);
 
 /// Cuts a range into `parts` pieces at multiples of `granule` from its start, as even as that allows; no empty pieces.
 [[nodiscard]] std::vector<Rows> cut(const Rows& range, std::int64_t parts, std::int64_t granule);

@@ -200,6 +200,10 @@ class Maker {
     switch (layer.kind) {
       case LayerKind::conv:
         info.unit = "conv";
+        if (layer.residual != nullptr) {
+          info.fused.push_back(layer.residual->name);
+          info.fused.insert(info.fused.end(), layer.residual->fused.begin(), layer.residual->fused.end());
+        }
         info.macs_useful = layer.node->macs;
         p.macs_useful += layer.node->macs;
         break;

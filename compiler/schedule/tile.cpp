@@ -119,7 +119,7 @@ Rows input_channels(const Layer& layer, const Rows& output) {
 isa::Conv conv_geometry(const Layer& layer, const LayerGraph& graph, const Tile& tile) {
   const QNode& node = *layer.node;
   const QTensor& in = tensor_of(graph, layer.inputs[0]);
-  const QTensor& out = tensor_of(graph, layer.output);
+  const QTensor& own = tensor_of(graph, node.output);
   const Rows in_rows = input_rows(layer, tile.rows);
   const Rows in_channels = input_channels(layer, tile.channels);
   isa::Conv conv;
@@ -142,9 +142,20 @@ isa::Conv conv_geometry(const Layer& layer, const LayerGraph& graph, const Tile&
   put(conv.pad_left, layer.pad_left);
   put(conv.in_zp, in.zero_point);
   put(conv.w_zp, node.weight_zero_point);
-  put(conv.out_zp, out.zero_point);
+  put(conv.out_zp, own.zero_point);
   put(conv.lo, node.lo);
   put(conv.hi, node.hi);
+  if (layer.residual != nullptr) {
+    const QNode& add = *layer.residual;
+    conv.has_residual = true;
+    put(conv.lo, add.lo);
+    put(conv.hi, add.hi);
+    put(conv.res_ma, layer.swapped ? add.mb : add.ma);
+    put(conv.res_mb, layer.swapped ? add.ma : add.mb);
+    put(conv.res_shift, static_cast<std::int64_t>(add.shift));
+    put(conv.res_zb, tensor_of(graph, layer.inputs[1]).zero_point);
+    put(conv.res_zo, tensor_of(graph, layer.output).zero_point);
+  }
   put(conv.fold, layer.mode == isa::ConvMode::fold ? layer.fold : 1);
   return conv;
 }

@@ -51,6 +51,10 @@ void put(Field& field, std::int64_t value) {
 
 /// Input rows that the tile's output rows read, clipped to those that exist.
 [[nodiscard]] Rows input_rows(const Layer& layer, const Rows& output);
+/// Rows and channels of operand 1 of a convolution, the residual: those of the result.
+[[nodiscard]] inline bool is_residual(const Layer& layer, std::size_t operand) {
+  return layer.kind == LayerKind::conv && operand == 1;
+}
 /// Input channels (of operand 0) that the tile's channels need.
 [[nodiscard]] Rows input_channels(const Layer& layer, const Rows& output);
 

@@ -173,7 +173,7 @@ void Walk::layer(int id) {
       const auto estimate = [&](const Rows& r, const Rows& c) {
         site.rows = r;
         site.channels = c;
-        const auto plans = layer_plans(l, constants_.layers[static_cast<std::size_t>(id)], site, cost_);
+        const auto plans = layer_plans(l, graph_, constants_.layers[static_cast<std::size_t>(id)], site, cost_);
         return plans.empty() ? 1e300 : plans.front().estimate;
       };
       use_rows = estimate(by_rows[0], channels) <= estimate(rows, by_channels[0]);
@@ -194,7 +194,7 @@ LayerPlan Walk::choose_plan(int id, std::uint8_t core, const LayerSite& site) {
   std::int64_t least = INT64_MAX;
   const int met = choices_.fragmentation[static_cast<std::size_t>(id)];
   const double slack = static_cast<double>(spaces_[core].free_lines()) * std::pow(0.8, met % kPackFrom);
-  for (const LayerPlan& plan : layer_plans(l, constants_.layers[static_cast<std::size_t>(id)], site, cost_)) {
+  for (const LayerPlan& plan : layer_plans(l, graph_, constants_.layers[static_cast<std::size_t>(id)], site, cost_)) {
     SramSpace trial = spaces_[core];
     bool fits = true;
     std::int64_t lines = 0;
@@ -229,6 +229,19 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
   }
   site.output_resident = resident(l.output_root);
   site.output_streamed = !site.output_resident;
+  for (const Layer& other : graph_.layers) {
+    if (other.kind == l.kind && l.kind == LayerKind::conv) continue;
+    const auto reads = [&](const Layer& reader, int root) {
+      return std::any_of(reader.inputs.begin(), reader.inputs.end(),
+                         [&](int t) { return graph_.values[static_cast<std::size_t>(t)].root == root; });
+    };
+    site.handover =
+        site.handover || (other.output_root >= 0 && reads(l, other.output_root)) || reads(other, l.output_root);
+  }
+  for (const int t : l.inputs) {
+    site.handover = site.handover ||
+                    graph_.roots[static_cast<std::size_t>(graph_.values[static_cast<std::size_t>(t)].root)].imported;
+  }
   const LayerPlan plan = choose_plan(id, core, site);
 
   LayerNote note;
@@ -258,9 +271,13 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
     const Rows in_rows = input_rows(l, tile_rows);
     const Rows in_channels = input_channels(l, tile_channels);
     for (std::size_t i = 0; i < l.inputs.size(); ++i) {
-      const bool vector = i == 1 && l.b_broadcast;
-      operands.push_back(
-          load_operand(id, core, i, n, vector ? Rows{0, 1} : in_rows, in_channels, vector ? 0 : loaded_until));
+      if (is_residual(l, i)) {
+        operands.push_back(load_operand(id, core, i, n, tile_rows, tile_channels, 0));
+      } else if (i == 1 && l.b_broadcast) {
+        operands.push_back(load_operand(id, core, i, n, {0, 1}, in_channels, 0));
+      } else {
+        operands.push_back(load_operand(id, core, i, n, in_rows, in_channels, loaded_until));
+      }
     }
     return operands;
   };

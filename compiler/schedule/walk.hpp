@@ -74,7 +74,7 @@ class Walk {
                       const Rows& channels, std::int64_t loaded_until);
   void body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& tile, const std::vector<SramView>& in,
             const SramView& out, const ConstantTile& constants);
-  void conv_body(int id, std::uint8_t core, const Tile& tile, const SramView& in, const SramView& out,
+  void conv_body(int id, std::uint8_t core, const Tile& tile, const std::vector<SramView>& in, const SramView& out,
                  const ConstantTile& constants, std::int64_t engine);
   void edp_body(int id, std::uint8_t core, const Tile& tile, const std::vector<SramView>& in, const SramView& out,
                 const ConstantTile& constants);

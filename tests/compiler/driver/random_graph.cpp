@@ -39,6 +39,7 @@ QScale QBuilder::scale(double real) {
 }
 
 void QBuilder::clamp(QNode& n) {
+  if (!with_weights) return;
   if (random.chance(1, 3)) n.lo = static_cast<std::int32_t>(random.between(-100, -10));
   if (random.chance(1, 3)) n.hi = static_cast<std::int32_t>(random.between(40, 120));
 }
@@ -59,7 +60,7 @@ int QBuilder::conv(int in, std::int64_t cout, const Window& k, int groups) {
   n.groups = groups;
   n.weight_zero_point = random.chance(1, 4) ? static_cast<std::int32_t>(random.between(-9, 9)) : 0;
   const std::int64_t cin_g = s[1] / groups;
-  for (std::int64_t i = 0; i < cout * cin_g * k.kh * k.kw; ++i) {
+  for (std::int64_t i = 0; with_weights && i < cout * cin_g * k.kh * k.kw; ++i) {
     n.weights.push_back(static_cast<std::int8_t>(random.between(-128, 127)));
   }
   const double gain = 1.0 / (40.0 * static_cast<double>(cin_g * k.kh * k.kw));

@@ -35,6 +35,7 @@ class QBuilder {
 
   QGraph graph;
   Random random;
+  bool with_weights = true;
 
  private:
   int tensor(const std::string& name, std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w);
