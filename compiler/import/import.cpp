@@ -102,7 +102,9 @@ class Importer {
           if (dim.has_dim_value() && dim.dim_value() > 0) {
             entry.size = dim.dim_value();
           } else {
-            entry.symbol = dim.dim_param().empty() ? "?" : dim.dim_param();
+            // 0 and -1 stand for "any size" in some exporters' files.
+            entry.symbol = dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param();
+            if (entry.symbol.empty()) entry.symbol = "?";
           }
           input.dims->push_back(entry);
         }

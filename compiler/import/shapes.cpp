@@ -10,6 +10,11 @@ namespace {
 
 constexpr std::int64_t kLargestDim = std::int64_t{1} << 31;
 
+/// Whether one symbol stands for one size throughout the model: "batch" does, "?", "0" and "-1" do not.
+bool is_shared(const std::string& symbol) {
+  return symbol != "?" && symbol[0] != '-' && (symbol[0] < '0' || symbol[0] > '9');
+}
+
 std::string declared_text(const DeclaredInput& input) {
   if (!input.dims) return "(no shape)";
   std::string text;
@@ -85,7 +90,7 @@ void learn_symbols(const std::string& file, const DeclaredInput& input, const Sh
     const DeclaredDim& dim = (*input.dims)[i];
     if (dim.size >= 0) {
       if (dim.size != shape[i]) contradicts("size " + std::to_string(i) + " is fixed to " + std::to_string(dim.size));
-    } else if (dim.symbol != "?") {
+    } else if (is_shared(dim.symbol)) {
       const auto [known, fresh] = symbols.emplace(dim.symbol, shape[i]);
       if (!fresh && known->second != shape[i]) {
         contradicts("'" + dim.symbol + "' is " + std::to_string(known->second) + " already");
@@ -116,7 +121,7 @@ std::vector<Shape> bind_shapes(const std::string& file, const std::vector<Declar
     std::string unbound;
     std::string example;
     for (const DeclaredDim& dim : *input.dims) {
-      const auto known = symbols.find(dim.symbol);
+      const auto known = is_shared(dim.symbol) ? symbols.find(dim.symbol) : symbols.end();
       const std::int64_t size = dim.size >= 0 ? dim.size : (known != symbols.end() ? known->second : -1);
       if (size < 0) unbound += (unbound.empty() ? "'" : ", '") + dim.symbol + "'";
       example += (example.empty() ? "" : "x") + std::to_string(size < 0 ? 1 : size);

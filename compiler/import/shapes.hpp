@@ -11,7 +11,8 @@
 
 namespace tessera::compiler {
 
-/// One dimension as the file declares it: a number, or a symbol ("?" when it has no name).
+/// One dimension as the file declares it: a number, or a symbol ("?" when it has no name; "0" and "-1" as
+/// some exporters write it).
 struct DeclaredDim {
   std::int64_t size = -1;  // -1: symbol
   std::string symbol;
