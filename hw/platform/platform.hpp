@@ -27,7 +27,7 @@ struct HostCost {
   Bytes write_bytes = 0;
 };
 
-/// Sees every instruction when it finishes, in the order of finish cycles. Never changes a cycle.
+/// Sees every instruction once it has finished, in the order of (finish, core, queue). Never changes a cycle.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include "hw/common/error.hpp"
 #include "hw/tlm/clock.hpp"
@@ -242,6 +243,7 @@ void Runner::on_state(int core, CpState state) {
 }
 
 void Runner::end_section(Cycles n) {
+  if (!observed_.empty()) tell_observer();
   if (!in_host_step_) {
     for (int i = 0; i < chip_->cores(); ++i) {
       chip_->core(i).cp->account_until(n);
@@ -282,8 +284,20 @@ void Runner::on_finish(int core, const isa::Instruction& instruction, const hw::
   }
   hw::InstructionRecord complete = record;
   complete.section = static_cast<std::uint16_t>(section_);
-  if (options_.observer != nullptr) options_.observer->on_instruction(instruction, complete);
+  if (options_.observer != nullptr) {
+    if (!observed_.empty() && observed_.front().second.finish < complete.finish) tell_observer();
+    observed_.emplace_back(instruction, complete);
+  }
   if (frame_ == 0) result_.instructions.push_back(complete);
+}
+
+void Runner::tell_observer() {
+  // The cores' processes run in any order within a cycle.
+  std::sort(observed_.begin(), observed_.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.second.core, a.second.queue) < std::tie(b.second.core, b.second.queue);
+  });
+  for (const auto& [instruction, record] : observed_) options_.observer->on_instruction(instruction, record);
+  observed_.clear();
 }
 
 void Runner::on_global_signal(int core, const isa::Signal& signal) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <systemc>
+#include <utility>
 #include <vector>
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -58,6 +59,7 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
   void decode_section(const isa::Section& section);
   /// Who waits for a global semaphore, and who will signal what (for the attribution of waits).
   void route_semaphores(const isa::Section& section);
+  void tell_observer();
   void fail(const std::string& text);
   [[nodiscard]] std::string fault_text(int core, Cycles n);
   [[nodiscard]] std::string stuck_text(Cycles n);
@@ -83,6 +85,7 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
   std::exception_ptr failure_;                 // what the run ends with
   bool finished_ = false;
 
+  std::vector<std::pair<isa::Instruction, hw::InstructionRecord>> observed_;  // finished in one cycle, not yet told
   hw::RunResult result_;
   UnitAccount host_;
   sc_core::sc_event event_;

@@ -10,6 +10,7 @@ namespace tessera::tlm_base {
 Simulation::Simulation() : previous_(sc_core::sc_curr_simcontext) {
   sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
   sc_core::sc_report_handler::set_actions(sc_core::SC_ERROR, sc_core::SC_THROW);
+  sc_core::sc_report_handler::set_actions(sc_core::SC_ID_NO_SC_START_ACTIVITY_, sc_core::SC_DO_NOTHING);
   context_ = std::make_unique<sc_core::sc_simcontext>();
   sc_core::sc_curr_simcontext = context_.get();
 }

@@ -24,9 +24,9 @@ class DmaAccount {
   /// Before cycle n is classified: the cycles since the last classified one waited for memory; `drain_from`: from this
   /// cycle on everything was handed over and only B were awaited (kNever: does not apply).
   void catch_up(Cycles n, Cycles drain_from);
-  /// Cycle n was busy, or stalled.
+  /// Cycle n (with all before it that are not classified) was busy, or cycle n was stalled.
   void busy(Cycles n) {
-    ++account_.busy;
+    account_.busy += n + 1 - next_;
     next_ = n + 1;
   }
   void stall(Cycles n, StallCause cause) {
@@ -38,7 +38,6 @@ class DmaAccount {
   /// The module sleeps after cycle n (called in n).
   void sleep();
 
-  [[nodiscard]] Cycles next() const { return next_; }
   [[nodiscard]] const UnitAccount& account() const { return account_; }
   /// Stalls since the last call: of the oldest instruction.
   [[nodiscard]] StallCounts take() {

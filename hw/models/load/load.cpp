@@ -108,7 +108,7 @@ void Load::on_commit() {
   if (evaluated_ && out_.segment && !private_) ++stepped_;
   if (was_busy) {
     if (is_nop) {
-      for (Cycles c = account_.next(); c <= n; ++c) account_.busy(c);
+      account_.busy(n);
     } else {
       classify(n, out_.segment, out_.segment && (out_.banks == 0 || granted));
     }

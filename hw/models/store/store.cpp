@@ -107,7 +107,7 @@ void Store::on_commit() {
   if (evaluated_ && out_.read && !private_) ++stepped_;
   if (was_busy) {
     if (is_nop) {
-      for (Cycles c = account_.next(); c <= n; ++c) account_.busy(c);
+      account_.busy(n);
     } else {
       classify(n, out_.read, granted);
     }
