@@ -1,7 +1,8 @@
 // `chip`: named chips, one resolved, validation, every key.
+#include "isa/chip.hpp"
+
 #include <cstdio>
 
-#include "isa/chip.hpp"
 #include "runtime/command/command.hpp"
 
 namespace tessera::runtime {
@@ -45,8 +46,8 @@ void add_chip_command(CLI::App& app) {
       return;
     }
     for (const isa::KeyInfo& key : isa::chip_keys()) {
-      std::printf("%-34s %-8s %-7s %-14s %s\n", key.path.c_str(), isa::to_string(key.type),
-                  isa::to_string(key.tag), key.unit.c_str(), key.doc.c_str());
+      std::printf("%-34s %-8s %-7s %-14s %s\n", key.path.c_str(), isa::to_string(key.type), isa::to_string(key.tag),
+                  key.unit.c_str(), key.doc.c_str());
     }
   });
 }

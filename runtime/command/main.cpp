@@ -1,6 +1,6 @@
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
-#include <systemc>
 
 #include "hw/common/error.hpp"
 #include "runtime/command/command.hpp"
@@ -51,9 +51,7 @@ int run_command(int argc, char** argv) {
 
 }  // namespace
 
-int sc_main(int argc, char** argv) { return run_command(argc, argv); }
-
 int main(int argc, char** argv) {
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
-  return sc_core::sc_elab_and_sim(argc, argv);
+  return run_command(argc, argv);
 }

@@ -39,7 +39,8 @@ void add_run_options(CLI::App& command, RunOptions& o) {
   command.add_option("--backend", o.backend, "Who executes")->check(CLI::IsMember({"tlm", "rtl", "reference"}));
   command.add_option("--rtl-unit", o.rtl_units, "This unit in RTL, the rest model (a later version)");
   command.add_flag("--no-shortcuts", o.no_shortcuts, "Steps every cycle; the result must not change");
-  command.add_option("--process-order", o.process_order_seed, "Seed that shuffles SystemC processes; nothing may change");
+  command.add_option("--process-order", o.process_order_seed,
+                     "Seed that shuffles SystemC processes; nothing may change");
   command.add_option("--ideal", o.ideal, "What-if: dram, sram or overlap (a later version)");
   command.add_option("--compare", o.compare, "Oracles to compare with: graph,reference")->delimiter(',');
   command.add_option("--report", o.report, "Writes the run report (JSON)");

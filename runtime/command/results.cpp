@@ -1,5 +1,6 @@
 // `report` and `diff`: work on report files only.
 #include <cstdio>
+
 #include <nlohmann/json.hpp>
 
 #include "hw/common/file.hpp"

@@ -9,8 +9,8 @@
 namespace tessera::runtime {
 namespace {
 
-constexpr const char* kQueueNames[] = {"load", "store", "conv0", "conv1", "conv2",
-                                       "conv3", "gemm", "edp", "reorder", "dsp"};
+constexpr const char* kQueueNames[] = {"load",  "store", "conv0", "conv1",   "conv2",
+                                       "conv3", "gemm",  "edp",   "reorder", "dsp"};
 
 const isa::QueueStream* stream_of(const isa::Program& program, const hw::InstructionRecord& record) {
   const isa::Section& section = program.sections[record.section % program.sections.size()];

@@ -33,8 +33,9 @@ struct Attribution {
   std::vector<LayerTotals> layers;  // as Program::layers
   std::vector<GroupSpan> groups;    // tile [0, cycles) without gap
   std::array<Bytes, isa::kTrafficKinds> by_kind{};
-  std::map<std::string, std::int64_t> useful_work;  // unit -> MACs (conv, gemm) or elements (edp) or bytes (load, store)
-  Cycles first_frame_cycles = 0;                    // first doorbell to the last interrupt of the first frame
+  std::map<std::string, std::int64_t>
+      useful_work;                // unit -> MACs (conv, gemm) or elements (edp) or bytes (load, store)
+  Cycles first_frame_cycles = 0;  // first doorbell to the last interrupt of the first frame
 };
 
 [[nodiscard]] Attribution attribute(const ReportInput& input);

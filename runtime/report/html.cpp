@@ -1,6 +1,7 @@
 // One self-contained page for one or more reports: a unit bar (busy, stalls, idle), traffic by kind, groups in time.
 #include <algorithm>
 #include <cstdio>
+
 #include <nlohmann/json.hpp>
 
 #include "runtime/report/report.hpp"
@@ -14,11 +15,20 @@ std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '&': out += "&amp;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
@@ -69,8 +79,8 @@ std::string group_rows(const json& report) {
            std::to_string(static_cast<std::int64_t>(span)) + "</td><td class=n>" + percent(span / cycles) +
            "</td><td class=n>" +
            std::to_string(g.at("dram_read_bytes").get<std::int64_t>() + g.at("dram_write_bytes").get<std::int64_t>()) +
-           "</td><td class=bar><span style=\"width:" + percent(begin / cycles) + "\"></span><span style=\"width:" +
-           percent(span / cycles) + ";background:#2a7f62\"></span></td></tr>";
+           "</td><td class=bar><span style=\"width:" + percent(begin / cycles) +
+           "\"></span><span style=\"width:" + percent(span / cycles) + ";background:#2a7f62\"></span></td></tr>";
   }
   return out + "</table>";
 }

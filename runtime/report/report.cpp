@@ -1,6 +1,7 @@
 #include "runtime/report/report.hpp"
 
 #include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "hw/common/error.hpp"
@@ -24,11 +25,10 @@ json stalls_json(const std::array<Cycles, kStallCauses>& stall) {
 json units_json(const ReportInput& in) {
   json out = json::object();
   for (const hw::UnitResult& unit : in.result.units) {
-    TESSERA_CHECK(unit.account.total() == in.result.cycles, unit.name, ": busy + idle + stalls = ",
-                  unit.account.total(), ", the run has ", in.result.cycles, " cycles");
-    out[unit.name] = {{"busy", unit.account.busy},
-                      {"idle", unit.account.idle},
-                      {"stall", stalls_json(unit.account.stall)}};
+    TESSERA_CHECK(unit.account.total() == in.result.cycles, unit.name,
+                  ": busy + idle + stalls = ", unit.account.total(), ", the run has ", in.result.cycles, " cycles");
+    out[unit.name] = {
+        {"busy", unit.account.busy}, {"idle", unit.account.idle}, {"stall", stalls_json(unit.account.stall)}};
     if (unit.array_cycles != 0) out[unit.name]["array_cycles"] = unit.array_cycles;
   }
   return out;

@@ -5,9 +5,10 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "hw/platform/run_result.hpp"
 #include "isa/chip.hpp"
@@ -30,9 +31,9 @@ struct ReportInput {
   std::uint64_t seed = 0;
   int frames = 1;
   double wall_s = 0;
-  std::map<std::string, std::string> output_sha256;  // empty with --timing-only
-  std::map<std::string, Comparison> compare;
-  std::map<std::string, Cycles> ideal;
+  std::map<std::string, std::string> output_sha256{};  // empty with --timing-only
+  std::map<std::string, Comparison> compare{};
+  std::map<std::string, Cycles> ideal{};
   double dram_peak_bytes_per_s = 0;
 };
 
@@ -44,8 +45,8 @@ struct ReportInput {
 /// The records of the run for write_timeline.
 [[nodiscard]] traces::Timeline build_timeline(const ReportInput& input);
 
-/// The short table for a terminal: latency, FPS, utilisation, where the stalls are, bytes by kind against the floor, the
-/// five dearest layers. Reads nothing but the report.
+/// The short table for a terminal: latency, FPS, utilisation, where the stalls are, bytes by kind against the floor,
+/// the five dearest layers. Reads nothing but the report.
 [[nodiscard]] std::string summary_text(const nlohmann::json& report);
 
 /// Two reports group by group with the cause of each difference (schema tessera.diff/1), and its text form.

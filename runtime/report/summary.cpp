@@ -1,6 +1,7 @@
 // The terminal table and the difference of two reports; both read report JSON only.
 #include <algorithm>
 #include <cstdio>
+
 #include <nlohmann/json.hpp>
 
 #include "hw/common/error.hpp"
@@ -56,8 +57,7 @@ std::string unit_rows(const json& report) {
       std::snprintf(share, sizeof share, "%.1f %%", 100.0 * useful->get<double>());
     }
     out += line("%-15s %5.1f %% %5.1f %% %7s  %s", name.c_str(), 100.0 * unit.at("busy").get<double>() / cycles,
-                100.0 * unit.at("idle").get<double>() / cycles, share,
-                top_stalls(unit.at("stall"), cycles).c_str());
+                100.0 * unit.at("idle").get<double>() / cycles, share, top_stalls(unit.at("stall"), cycles).c_str());
   }
   return out;
 }
@@ -65,12 +65,12 @@ std::string unit_rows(const json& report) {
 std::string byte_rows(const json& report) {
   const json& dram = report.at("dram");
   const std::int64_t moved = dram.at("read_bytes").get<std::int64_t>() + dram.at("write_bytes").get<std::int64_t>();
-  const std::int64_t floor = dram.at("compulsory_read_bytes").get<std::int64_t>() +
-                             dram.at("compulsory_write_bytes").get<std::int64_t>();
-  std::string out = line("DRAM bytes      moved %s, compulsory %s (%.3f x); %.2f of %.2f GB/s", grouped(moved).c_str(),
-                         grouped(floor).c_str(), floor > 0 ? static_cast<double>(moved) / static_cast<double>(floor) : 0.0,
-                         dram.at("achieved_bytes_per_s").get<double>() / 1e9,
-                         dram.at("peak_bytes_per_s").get<double>() / 1e9);
+  const std::int64_t floor =
+      dram.at("compulsory_read_bytes").get<std::int64_t>() + dram.at("compulsory_write_bytes").get<std::int64_t>();
+  std::string out =
+      line("DRAM bytes      moved %s, compulsory %s (%.3f x); %.2f of %.2f GB/s", grouped(moved).c_str(),
+           grouped(floor).c_str(), floor > 0 ? static_cast<double>(moved) / static_cast<double>(floor) : 0.0,
+           dram.at("achieved_bytes_per_s").get<double>() / 1e9, dram.at("peak_bytes_per_s").get<double>() / 1e9);
   out += "  by kind      ";
   for (const auto& [kind, bytes] : dram.at("by_kind").items()) {
     if (bytes.get<std::int64_t>() != 0) out += " " + kind + " " + grouped(bytes.get<std::int64_t>()) + " ";
@@ -88,12 +88,12 @@ std::string dearest_layers(const json& report) {
   std::string out = line("%-38s %12s %7s %14s", "dearest groups", "cycles", "share", "DRAM bytes");
   for (std::size_t i = 0; i < order.size() && i < 5; ++i) {
     const json& group = *order[i].second;
-    out += line("%-38s %12s %5.1f %% %14s", clipped(group.at("name").get<std::string>(), 38).c_str(),
-                grouped(-order[i].first).c_str(),
-                100.0 * static_cast<double>(-order[i].first) / std::max(1.0, report.at("cycles").get<double>()),
-                grouped(group.at("dram_read_bytes").get<std::int64_t>() +
-                        group.at("dram_write_bytes").get<std::int64_t>())
-                    .c_str());
+    out +=
+        line("%-38s %12s %5.1f %% %14s", clipped(group.at("name").get<std::string>(), 38).c_str(),
+             grouped(-order[i].first).c_str(),
+             100.0 * static_cast<double>(-order[i].first) / std::max(1.0, report.at("cycles").get<double>()),
+             grouped(group.at("dram_read_bytes").get<std::int64_t>() + group.at("dram_write_bytes").get<std::int64_t>())
+                 .c_str());
   }
   return out;
 }
@@ -103,14 +103,13 @@ std::string dearest_layers(const json& report) {
 std::string summary_text(const json& report) {
   const json& chip = report.at("chip");
   std::string out = line("%s on %s, %s schedule, %s", report.at("model").at("name").get<std::string>().c_str(),
-                         chip.value("name", std::string("?")).c_str(),
-                         report.at("schedule").get<std::string>().c_str(),
+                         chip.value("name", std::string("?")).c_str(), report.at("schedule").get<std::string>().c_str(),
                          report.at("backend").get<std::string>().c_str());
   const std::string frame_note =
       report.at("frames").get<int>() == 1 ? "1 / latency" : std::to_string(report.at("frames").get<int>()) + " frames";
-  out += line("latency         %.3f ms = %s cycles at %.3f GHz; %.1f FPS (%s)", 1e3 * report.at("latency_s").get<double>(),
-              grouped(report.at("cycles").get<std::int64_t>()).c_str(), report.at("clock_hz").get<double>() / 1e9,
-              report.at("fps").get<double>(), frame_note.c_str());
+  out += line("latency         %.3f ms = %s cycles at %.3f GHz; %.1f FPS (%s)",
+              1e3 * report.at("latency_s").get<double>(), grouped(report.at("cycles").get<std::int64_t>()).c_str(),
+              report.at("clock_hz").get<double>() / 1e9, report.at("fps").get<double>(), frame_note.c_str());
   out += line("MACs            useful %s", grouped(report.at("macs").at("useful").get<std::int64_t>()).c_str());
   if (!report.contains("units")) return out;  // an estimate ends here
   out += line("predicted       %s cycles", grouped(report.at("predicted").at("cycles").get<std::int64_t>()).c_str());
@@ -119,8 +118,9 @@ std::string summary_text(const json& report) {
   out += dearest_layers(report);
   if (report.contains("compare")) {
     for (const auto& [name, c] : report.at("compare").items()) {
-      out += line("compare         %s: %s (%s elements)", name.c_str(), c.at("equal").get<bool>() ? "equal" : "DIFFERENT",
-                  grouped(c.at("elements").get<std::int64_t>()).c_str());
+      out +=
+          line("compare         %s: %s (%s elements)", name.c_str(), c.at("equal").get<bool>() ? "equal" : "DIFFERENT",
+               grouped(c.at("elements").get<std::int64_t>()).c_str());
     }
   }
   return out;
@@ -220,7 +220,8 @@ std::string diff_text(const json& diff) {
                          100.0 * (static_cast<double>(pair(diff.at("cycles"), 1)) /
                                       std::max(1.0, static_cast<double>(pair(diff.at("cycles"), 0))) -
                                   1.0));
-  out += line("%-38s %12s %12s %12s %14s  %s", "group", "cycles A", "cycles B", "B - A", "DRAM B - A", "largest change");
+  out +=
+      line("%-38s %12s %12s %12s %14s  %s", "group", "cycles A", "cycles B", "B - A", "DRAM B - A", "largest change");
   for (const json& g : diff.at("groups")) {
     const std::int64_t delta = pair(g.at("cycles"), 1) - pair(g.at("cycles"), 0);
     const std::int64_t moved = pair(g.at("dram_bytes"), 1) - pair(g.at("dram_bytes"), 0);

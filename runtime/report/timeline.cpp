@@ -60,7 +60,8 @@ void add_bandwidth(const ReportInput& in, traces::Timeline& out) {
   const Cycles width = std::max<Cycles>(1, ceil_div(in.result.cycles, kWindows));
   std::vector<double> bytes(static_cast<std::size_t>(kWindows) + 1, 0.0);
   for (const traces::Slice& slice : out.slices) {
-    const auto arg = std::find_if(slice.args.begin(), slice.args.end(), [](const auto& a) { return a.first == "bytes"; });
+    const auto arg =
+        std::find_if(slice.args.begin(), slice.args.end(), [](const auto& a) { return a.first == "bytes"; });
     if (arg == slice.args.end() || slice.end == slice.begin) continue;
     const double rate = std::stod(arg->second) / static_cast<double>(slice.end - slice.begin);
     for (Cycles at = slice.begin; at < slice.end;) {

@@ -11,11 +11,11 @@ namespace tessera::runtime {
 
 /// Everything that decides the quantised graph (chip-independent).
 struct ModelOptions {
-  std::string model;                                // ONNX file
-  std::vector<std::string> shapes;                  // NAME=1x3x224x224
+  std::string model;                               // ONNX file
+  std::vector<std::string> shapes;                 // NAME=1x3x224x224
   std::optional<std::uint64_t> randomize_weights;  // seed
-  std::uint64_t seed = 0;                           // of the one random calibration sample
-  std::string calibration;                          // npz file or folder of npy; empty: one seeded random sample
+  std::uint64_t seed = 0;                          // of the one random calibration sample
+  std::string calibration;                         // npz file or folder of npy; empty: one seeded random sample
   std::string method = "minmax";
   std::vector<std::string> int16_nodes;
   bool timing_only = false;  // no calibration, no weights

@@ -1,0 +1,163 @@
+// `zoo`, `check`, `quantize`, `eval`: models without a chip, or what a chip would do with them.
+#include <cstdio>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/export/export.hpp"
+#include "compiler/passes/macs.hpp"
+#include "compiler/quantize/quantize.hpp"
+#include "compiler/tensor_io/tensor_io.hpp"
+#include "compiler/zoo/zoo.hpp"
+#include "hw/common/error.hpp"
+#include "hw/common/hash.hpp"
+#include "hw/common/random.hpp"
+#include "runtime/command/command.hpp"
+#include "runtime/report/report.hpp"
+#include "runtime/session/front_end.hpp"
+
+namespace tessera::runtime {
+namespace {
+
+using compiler::Tensor;
+
+/// Where each node of the quantised graph would run, from a compiled program's layers.
+nlohmann::json check_rows(const CompiledModel& compiled) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const isa::LayerInfo& layer : compiled.program.layers) {
+    const bool host = layer.unit == "host";
+    rows.push_back({{"name", layer.name},
+                    {"op", layer.op},
+                    {"where", host ? "host" : "npu"},
+                    {"unit", layer.unit},
+                    {"macs", layer.macs_useful},
+                    {"absorbs", layer.fused},
+                    {"why", host ? "no unit of the chip computes it; charged as a host step" : ""}});
+  }
+  return rows;
+}
+
+Tensor eval_input(const compiler::Graph& graph, const std::string& name,
+                  const std::map<std::string, std::string>& files, std::uint64_t seed) {
+  const auto given = files.find(name);
+  if (given != files.end()) return compiler::read_npy(given->second);
+  if (graph.dtype_of(name) != compiler::DType::f32) {
+    user_error("input '", name, "' is ", compiler::dtype_name(graph.dtype_of(name)),
+               ": only float inputs are made at random; give it with --input ", name, "=F.npy");
+  }
+  Tensor tensor = Tensor::make(compiler::DType::f32, graph.shape_of(name));
+  Fnv64 hash;
+  hash.add(name);
+  std::uint64_t mixed = seed ^ hash.value();
+  Random random(splitmix64(mixed));
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.data<float>()[i] = static_cast<float>(random.normal());
+  return tensor;
+}
+
+}  // namespace
+
+void add_zoo_command(CLI::App& app) {
+  struct Options {
+    std::string name, out;
+    std::uint64_t seed = 1;
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("zoo", "The built-in networks, made as ONNX files");
+  command->require_subcommand(1);
+  command->footer("Example: tessera zoo build resnet50 -o resnet50.onnx --seed 1");
+  CLI::App* list = command->add_subcommand("list", "Names and what they are");
+  list->add_flag("--json", o->json, "JSON on standard output");
+  list->callback([o] {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const compiler::ZooEntry& entry : compiler::zoo_list()) {
+      rows.push_back({{"name", entry.name}, {"about", entry.sentence}});
+      if (!o->json) std::printf("%-14s %s\n", entry.name.c_str(), entry.sentence.c_str());
+    }
+    if (o->json) std::printf("%s\n", rows.dump(1).c_str());
+  });
+  CLI::App* build = command->add_subcommand("build", "Writes one network");
+  build->add_option("name", o->name, "Name (tessera zoo list)")->required();
+  build->add_option("-o,--output", o->out, "ONNX file")->required();
+  build->add_option("--seed", o->seed, "Seed of the weights");
+  build->callback([o] { compiler::export_model(compiler::zoo_build(o->name, o->seed), o->out); });
+}
+
+void add_check_command(CLI::App& app) {
+  struct Options {
+    ModelOptions model;
+    CompileOptions compile;
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("check", "Says of every node where it would run, or why not");
+  command->footer("Example: tessera check net.onnx --chip tiny");
+  add_model_options(*command, o->model);
+  add_compile_options(*command, o->compile);
+  command->add_flag("--json", o->json, "JSON on standard output");
+  command->callback([o] {
+    o->model.timing_only = true;
+    const nlohmann::json rows = check_rows(compile_model(o->model, o->compile));
+    if (o->json) {
+      std::printf("%s\n", rows.dump(1).c_str());
+      return;
+    }
+    for (const nlohmann::json& row : rows) {
+      std::printf("%-5s %-8s %-20s %s\n", row.at("where").get<std::string>().c_str(),
+                  row.at("unit").get<std::string>().c_str(), row.at("op").get<std::string>().c_str(),
+                  row.at("name").get<std::string>().c_str());
+    }
+  });
+}
+
+void add_quantize_command(CLI::App& app) {
+  struct Options {
+    ModelOptions model;
+    std::string out;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("quantize", "Float to standard QDQ ONNX; chip-independent");
+  command->footer("Example: tessera quantize net.onnx -o net.int8.onnx --calib samples.npz");
+  add_model_options(*command, o->model);
+  command->add_option("--seed", o->model.seed, "Seed of the calibration sample");
+  command->add_option("-o,--output", o->out, "ONNX file")->required();
+  command->callback([o] { compiler::export_model(quantise_model(o->model).qdq, o->out); });
+}
+
+void add_eval_command(CLI::App& app) {
+  struct Options {
+    ModelOptions model;
+    RunOptions run;
+    std::vector<std::string> inputs;
+    std::string out;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("eval", "Interprets a model as it stands, float or quantised");
+  command->footer("Example: tessera eval net.onnx --input x=x.npy -o out");
+  add_model_options(*command, o->model);
+  command->add_option("--input", o->inputs, "NAME=F.npy (repeatable); others are seeded random");
+  command->add_option("--seed", o->model.seed, "Seed of inputs that are not given");
+  command->add_option("-o,--output", o->out, "Folder for NAME.npy of each output")->required();
+  command->callback([o] {
+    for (const std::string& item : o->inputs) {
+      const std::size_t at = item.find('=');
+      if (at == std::string::npos) user_error("--input ", item, ": expected NAME=FILE.npy");
+      o->run.inputs[item.substr(0, at)] = item.substr(at + 1);
+    }
+    const compiler::Graph graph = load_model(o->model);
+    compiler::NamedTensors inputs;
+    for (const std::string& name : graph.inputs) inputs[name] = eval_input(graph, name, o->run.inputs, o->model.seed);
+    for (const auto& [name, file] : o->run.inputs) {
+      if (inputs.count(name) == 0) user_error("--input ", name, "=", file, ": the model has no such input");
+    }
+    const compiler::NamedTensors outputs = compiler::evaluate_model(graph, inputs);
+    std::error_code failed;
+    std::filesystem::create_directories(o->out, failed);
+    if (failed) user_error("-o ", o->out, ": cannot be made: ", failed.message());
+    for (const auto& [name, tensor] : outputs) {
+      compiler::write_npy(std::filesystem::path(o->out) / (compiler::file_name_of(name) + ".npy"), tensor);
+    }
+  });
+}
+
+}  // namespace tessera::runtime

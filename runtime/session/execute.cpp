@@ -1,0 +1,174 @@
+#include "runtime/session/execute.hpp"
+
+#include <chrono>
+#include <set>
+
+#include "compiler/host/host_step.hpp"
+#include "compiler/interpret/qgraph_interpreter.hpp"
+#include "hw/common/error.hpp"
+#include "hw/platform/platform.hpp"
+#include "hw/reference/reference.hpp"
+#include "runtime/session/boundary.hpp"
+#include "runtime/session/progress.hpp"
+
+namespace tessera::runtime {
+namespace {
+
+using compiler::Tensor;
+
+void check_options(const isa::Program& program, const RunOptions& o) {
+  if (o.backend == "rtl" || !o.rtl_units.empty()) {
+    user_error(
+        "--backend rtl: whole networks in RTL are not built yet; legal: tlm, reference "
+        "(tessera lockstep compares the RTL slice with the model)");
+  }
+  for (const std::string& name : o.compare) {
+    if (name != "graph" && name != "reference") {
+      user_error("--compare ", name, ": expected a list of graph, reference");
+    }
+  }
+  for (const std::string& name : o.ideal) {
+    if (name != "dram" && name != "sram") {
+      user_error("--ideal ", name, ": expected dram or sram (overlap is not built yet)");
+    }
+  }
+  if (o.timing_only && (!o.compare.empty() || !o.output_dir.empty())) {
+    user_error("--timing-only has no values: leave out --compare and --output-dir");
+  }
+  if (!o.wave.empty() || !o.dram_trace.empty()) {
+    user_error(o.wave.empty() ? "--dram-trace" : "--wave", ": not built yet; legal: --trace, --instr-trace");
+  }
+  if (!o.timing_only && program.weights.empty()) {
+    for (const isa::Buffer& buffer : program.buffers) {
+      if (buffer.kind == isa::BufferKind::weights && buffer.size > 0) {
+        user_error(
+            "the program has no weights (compiled with --timing-only): run it with --timing-only, or compile "
+            "again without");
+      }
+    }
+  }
+}
+
+platform::RunOptions platform_options(const isa::Program& program, const isa::ChipConfig& chip,
+                                      const platform::DramLayout& layout, hw::DramStorage& dram, const RunOptions& o) {
+  platform::RunOptions out;
+  out.timing_only = o.timing_only;
+  out.no_shortcuts = o.no_shortcuts;
+  out.process_order_seed = o.process_order_seed;
+  out.max_cycles = o.max_cycles;
+  out.frames = o.frames;
+  out.host_step = [&program, &chip, &layout, &dram, timing_only = o.timing_only](const isa::HostStep& step) {
+    if (!timing_only) run_host_step_on(program, layout, step, dram);
+    std::int64_t elements = 0;
+    for (const isa::TensorRef& ref : step.outputs) elements += compiler::element_count(ref.shape);
+    const auto [read, written] = host_step_bytes(step);
+    return platform::HostCost{compiler::host::host_step_cycles(chip, elements, read + written), read, written};
+  };
+  return out;
+}
+
+/// Runs the reference executor on its own memory and returns that memory.
+hw::DramStorage run_on_reference(const isa::Program& program, const isa::ChipConfig& chip,
+                                 const platform::DramLayout& layout, const std::vector<Tensor>& inputs,
+                                 hw::RunResult* result) {
+  hw::DramStorage dram;
+  platform::load_program(program, layout, dram);
+  place_inputs(program, layout, inputs, dram);
+  reference::ReferenceOptions options;
+  options.host_step = [&](const isa::HostStep& step, hw::DramStorage& at) {
+    run_host_step_on(program, layout, step, at);
+  };
+  const auto done = reference::run_reference(program, chip, dram, {layout.base, layout.limit}, options);
+  if (result != nullptr) result->warnings = done.warnings;
+  return dram;
+}
+
+Comparison compare_tensors(const isa::Program& program, const std::vector<Tensor>& ours,
+                           const std::vector<Tensor>& theirs) {
+  Comparison c;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    TESSERA_CHECK(ours[i].bytes.size() == theirs[i].bytes.size(), "output ", program.outputs[i].name);
+    c.elements += ours[i].elements();
+    for (std::size_t k = 0; c.equal && k < ours[i].bytes.size(); ++k) {
+      if (ours[i].bytes[k] == theirs[i].bytes[k]) continue;
+      c.equal = false;
+      c.first_difference = program.outputs[i].name + "[" + std::to_string(k) +
+                           "]: " + std::to_string(static_cast<std::int8_t>(ours[i].bytes[k])) + ", oracle " +
+                           std::to_string(static_cast<std::int8_t>(theirs[i].bytes[k]));
+    }
+  }
+  return c;
+}
+
+/// Every byte that the program may write: output and scratch buffers, in the order of the program.
+Comparison compare_memory(const isa::Program& program, const platform::DramLayout& layout, const hw::DramStorage& ours,
+                          const hw::DramStorage& theirs) {
+  Comparison c;
+  for (const isa::Buffer& buffer : program.buffers) {
+    if (buffer.kind != isa::BufferKind::output && buffer.kind != isa::BufferKind::scratch) continue;
+    std::vector<std::uint8_t> a(buffer.size), b(buffer.size);
+    ours.read(layout.address(buffer), a.data(), a.size());
+    theirs.read(layout.address(buffer), b.data(), b.size());
+    c.elements += static_cast<std::int64_t>(buffer.size);
+    for (std::size_t i = 0; c.equal && i < a.size(); ++i) {
+      if (a[i] == b[i]) continue;
+      c.equal = false;
+      c.first_difference = buffer.name + " byte " + std::to_string(i) + ": " + std::to_string(a[i]) + ", reference " +
+                           std::to_string(b[i]);
+    }
+  }
+  return c;
+}
+
+std::map<std::string, Cycles> run_ideals(const isa::Program& program, const isa::ChipConfig& chip,
+                                         const platform::DramLayout& layout, const RunOptions& o) {
+  std::map<std::string, Cycles> out;
+  for (const std::string& name : o.ideal) {
+    progress("ideal " + name);
+    hw::DramStorage dram;
+    platform::load_program(program, layout, dram);
+    RunOptions timing = o;
+    timing.timing_only = true;
+    platform::RunOptions options = platform_options(program, chip, layout, dram, timing);
+    options.ideal_dram = name == "dram";
+    options.ideal_sram = name == "sram";
+    out[name] = platform::run_program(program, chip, layout, dram, options).cycles;
+  }
+  return out;
+}
+
+}  // namespace
+
+Outcome execute_program(const isa::Program& program, const isa::ChipConfig& chip, const RunOptions& o,
+                        const std::function<compiler::QGraph()>& qgraph) {
+  check_options(program, o);
+  Outcome out;
+  const platform::DramLayout layout = platform::place_program(program, chip);
+  if (!o.timing_only) out.inputs = make_inputs(program, o);
+  hw::DramStorage dram;
+  progress("run");
+  const auto begin = std::chrono::steady_clock::now();
+  if (o.backend == "reference") {
+    dram = run_on_reference(program, chip, layout, out.inputs, &out.result);
+  } else {
+    platform::load_program(program, layout, dram);
+    place_inputs(program, layout, out.inputs, dram);
+    out.result = platform::run_program(program, chip, layout, dram, platform_options(program, chip, layout, dram, o));
+  }
+  out.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (!o.timing_only) out.outputs = fetch_outputs(program, layout, dram);
+  for (const std::string& name : std::set<std::string>(o.compare.begin(), o.compare.end())) {
+    progress("compare " + name);
+    if (name == "graph") {
+      out.compare[name] = compare_tensors(program, out.outputs, compiler::interpret(qgraph(), out.inputs));
+    } else {
+      const hw::DramStorage other = run_on_reference(program, chip, layout, out.inputs, nullptr);
+      out.compare[name] = compare_memory(program, layout, dram, other);
+    }
+  }
+  out.ideal = run_ideals(program, chip, layout, o);
+  progress("");
+  return out;
+}
+
+}  // namespace tessera::runtime
