@@ -38,7 +38,7 @@ struct Step {
 
   template <typename... Parts>
   void require(bool condition, const Parts&... parts) const {
-    if (!condition) user_error(name, ": host step ", op, ": ", parts...);
+    if (!condition) user_error("node '", name, "' (", op, " on the host): ", parts...);
   }
   [[nodiscard]] double attribute(const char* key, double otherwise) const {
     const auto found = attributes.find(key);
@@ -48,7 +48,7 @@ struct Step {
     for (const StoredType& type : kStoredTypes) {
       if (dtype == type.name) return type;
     }
-    user_error(name, ": host step ", op, ": type ", dtype, ": expected int8, uint8, int16 or int32");
+    user_error("node '", name, "' (", op, " on the host): type ", dtype, ": expected int8, uint8, int16 or int32");
   }
 };
 
@@ -174,7 +174,7 @@ void run_host_step(const std::string& name, const std::string& op, const StepAtt
   }
   std::string legal;
   for (const std::string& known : host_operators()) legal += (legal.empty() ? "" : ", ") + known;
-  user_error(name, ": host step ", op, " is not known: expected ", legal);
+  user_error("node '", name, "' (", op, "): is no host step: expected ", legal);
 }
 
 }  // namespace tessera::compiler::host

@@ -24,14 +24,11 @@ ConvCall conv_call(const OpCall& call) {
   const Shape& w = call.input(1).shape;
   call.require(x.size() == w.size() && x.size() >= 3, "input ", shape_text(x), " and weights ", shape_text(w),
                " must have the same rank, at least 3");
-  ConvCall c{window_of(call, x, std::vector<std::int64_t>(w.begin() + 2, w.end())), x[0], x[1], w[0],
-             call.node.int_attr("group", 1)};
+  const Shape kernel(w.begin() + 2, w.end());
+  const ConvCall c{promote_window(resolve_window(call.node, x, kernel), x), x[0], x[1], w[0],
+                   call.node.int_attr("group", 1)};
   call.require(c.groups >= 1 && w[0] % c.groups == 0 && w[1] * c.groups == x[1], "weights ", shape_text(w), " with ",
                c.groups, " groups do not fit ", x[1], " input channels");
-  for (std::size_t i = 0; i < c.window.rank; ++i) {
-    call.require(c.window.kernel[3 - c.window.rank + i] == w[2 + i], "kernel_shape differs from the weights ",
-                 shape_text(w));
-  }
   return c;
 }
 
@@ -177,63 +174,38 @@ void conv_transpose(OpCall& call) {
   const Shape& ws = weights.shape;
   call.require(x.shape.size() == ws.size() && ws.size() >= 3 && ws.size() <= 5, "input ", shape_text(x.shape),
                " and weights ", shape_text(ws), " must have the same rank of 3, 4 or 5");
-  const std::size_t rank = ws.size() - 2;
-  const std::vector<std::int64_t> ones(rank, 1);
-  const std::vector<std::int64_t> zeros(rank, 0);
-  const auto strides = call.node.ints_attr("strides", ones);
-  const auto dilations = call.node.ints_attr("dilations", ones);
-  const auto extra = call.node.ints_attr("output_padding", zeros);
-  const auto wanted = call.node.ints_attr("output_shape", {});
-  auto pads = call.node.ints_attr("pads", std::vector<std::int64_t>(2 * rank, 0));
-  const std::string auto_pad = call.node.string_attr("auto_pad", "NOTSET");
   const std::int64_t groups = call.node.int_attr("group", 1);
   call.require(groups >= 1 && ws[0] == x.shape[1] && ws[0] % groups == 0, "weights ", shape_text(ws), " with ", groups,
                " groups do not fit ", x.shape[1], " input channels");
   const std::int64_t cin = ws[0] / groups;
   const std::int64_t cout = ws[1];
-  std::int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, dil[3] = {1, 1, 1},
-               begin[3] = {0, 0, 0};
-  for (std::size_t i = 0; i < rank; ++i) {
-    const std::size_t d = 3 - rank + i;
-    in[d] = x.shape[2 + i];
-    kernel[d] = ws[2 + i];
-    stride[d] = strides.at(i);
-    dil[d] = dilations.at(i);
-    const std::int64_t full = stride[d] * (in[d] - 1) + extra.at(i) + (kernel[d] - 1) * dil[d] + 1;
-    if (!wanted.empty() || auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
-      out[d] = wanted.empty() ? in[d] * stride[d] : wanted[wanted.size() - rank + i];
-      const std::int64_t total = full - out[d];
-      begin[d] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
-    } else {
-      begin[d] = pads.at(i);
-      out[d] = full - pads.at(i) - pads.at(rank + i);
-    }
-    call.require(out[d] >= 1, "output dimension ", out[d], " must be at least 1");
-  }
+  const Window w =
+      promote_window(resolve_transpose_window(call.node, x.shape, Shape(ws.begin() + 2, ws.end())), x.shape);
   Shape shape = {x.shape[0], cout * groups};
-  for (std::size_t d = 3 - rank; d < 3; ++d) shape.push_back(out[d]);
+  for (std::size_t d = 3 - w.rank; d < 3; ++d) shape.push_back(w.out[d]);
   Tensor y = Tensor::make(DType::f32, shape);
-  const std::int64_t in_map = in[0] * in[1] * in[2];
-  const std::int64_t out_map = out[0] * out[1] * out[2];
-  const std::int64_t taps = kernel[0] * kernel[1] * kernel[2];
+  const std::int64_t in_map = w.in[0] * w.in[1] * w.in[2];
+  const std::int64_t out_map = w.out[0] * w.out[1] * w.out[2];
+  const std::int64_t taps = w.kernel[0] * w.kernel[1] * w.kernel[2];
   for (std::int64_t n = 0; n < x.shape[0]; ++n) {
     for (std::int64_t c = 0; c < x.shape[1]; ++c) {
       for (std::int64_t o = 0; o < cout; ++o) {
         float* const to = y.data<float>() + (n * cout * groups + c / cin * cout + o) * out_map;
         const float* const from = x.data<float>() + (n * x.shape[1] + c) * in_map;
-        const float* const w = weights.data<float>() + (c * cout + o) * taps;
+        const float* const taps_of = weights.data<float>() + (c * cout + o) * taps;
         for (std::int64_t p = 0; p < in_map; ++p) {
-          const std::int64_t at[3] = {p / (in[1] * in[2]), p / in[2] % in[1], p % in[2]};
+          const std::int64_t at[3] = {p / (w.in[1] * w.in[2]), p / w.in[2] % w.in[1], p % w.in[2]};
           for (std::int64_t k = 0; k < taps; ++k) {
-            const std::int64_t tap[3] = {k / (kernel[1] * kernel[2]), k / kernel[2] % kernel[1], k % kernel[2]};
+            const std::int64_t tap[3] = {k / (w.kernel[1] * w.kernel[2]), k / w.kernel[2] % w.kernel[1],
+                                         k % w.kernel[2]};
             std::int64_t index = 0;
             bool inside = true;
             for (int d = 0; d < 3; ++d) {
-              const std::int64_t v = at[d] * stride[d] + tap[d] * dil[d] - begin[d];
-              inside = inside && v >= 0 && v < out[d];
-              index = index * out[d] + v;
+              const std::int64_t v = at[d] * w.stride[d] + tap[d] * w.dilation[d] - w.begin[d];
+              inside = inside && v >= 0 && v < w.out[d];
+              index = index * w.out[d] + v;
             }
-            if (inside) to[index] += from[p] * w[k];
+            if (inside) to[index] += from[p] * taps_of[k];
           }
         }
       }

@@ -28,8 +28,8 @@ bool can_evaluate(const Node& node) { return operators::find_operator(node.domai
 std::vector<Tensor> evaluate_node(const Node& node, const std::vector<const Tensor*>& inputs) {
   const operators::OpFunction run = operators::find_operator(node.domain, node.op);
   if (run == nullptr) {
-    user_error(node.name, ": operator ", node.domain.empty() ? "" : node.domain + ".", node.op,
-               " is not supported by the interpreter");
+    user_error("node '", node.name, "' (", node.domain.empty() ? "" : node.domain + ".", node.op,
+               "): the interpreter has no such operator");
   }
   operators::OpCall call{node, inputs, {}};
   run(call);

@@ -103,48 +103,18 @@ Tensor convert(const OpCall& call, const Tensor& tensor, DType to) {
   return result;
 }
 
-Window window_of(const OpCall& call, const Shape& x, std::vector<std::int64_t> kernel) {
-  call.require(x.size() >= 3 && x.size() <= 5, "input of rank ", x.size(), ": expected 3, 4 or 5");
+Window promote_window(const compiler::Window& window, const Shape& x) {
   Window w;
-  w.rank = x.size() - 2;
-  kernel = call.node.ints_attr("kernel_shape", std::move(kernel));
-  const std::vector<std::int64_t> ones(w.rank, 1);
-  const std::vector<std::int64_t> strides = call.node.ints_attr("strides", ones);
-  const std::vector<std::int64_t> dilations = call.node.ints_attr("dilations", ones);
-  const std::vector<std::int64_t> pads = call.node.ints_attr("pads", std::vector<std::int64_t>(2 * w.rank, 0));
-  const std::string auto_pad = call.node.string_attr("auto_pad", "NOTSET");
-  const bool ceil_mode = call.node.int_attr("ceil_mode", 0) != 0;
-  call.require(
-      kernel.size() == w.rank && strides.size() == w.rank && dilations.size() == w.rank && pads.size() == 2 * w.rank,
-      "kernel_shape, strides, dilations and pads must fit the ", w.rank, " spatial dimensions");
-  const bool same_upper = auto_pad == "SAME_UPPER";
-  const bool same_lower = auto_pad == "SAME_LOWER";
-  call.require(same_upper || same_lower || auto_pad == "NOTSET" || auto_pad == "VALID", "auto_pad '", auto_pad,
-               "': expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
+  w.rank = window.kernel.size();
   for (std::size_t i = 0; i < w.rank; ++i) {
     const std::size_t d = 3 - w.rank + i;
     w.in[d] = x[2 + i];
-    w.kernel[d] = kernel[i];
-    w.stride[d] = strides[i];
-    w.dilation[d] = dilations[i];
-    call.require(kernel[i] >= 1 && strides[i] >= 1 && dilations[i] >= 1, "kernel, stride and dilation must be >= 1");
-    const std::int64_t span = dilations[i] * (kernel[i] - 1) + 1;
-    if (same_upper || same_lower) {
-      w.out[d] = (w.in[d] + strides[i] - 1) / strides[i];
-      const std::int64_t total = std::max<std::int64_t>(0, (w.out[d] - 1) * strides[i] + span - w.in[d]);
-      w.begin[d] = same_upper ? total / 2 : total - total / 2;
-      w.end[d] = total - w.begin[d];
-      continue;
-    }
-    if (auto_pad == "NOTSET") {
-      w.begin[d] = pads[i];
-      w.end[d] = pads[w.rank + i];
-    }
-    const std::int64_t room = w.in[d] + w.begin[d] + w.end[d] - span;
-    call.require(room >= 0, "kernel of ", span, " does not fit the padded input of ", room + span);
-    w.out[d] = room / strides[i] + 1;
-    // A window that would begin in the padding behind the input is left out.
-    if (ceil_mode && room % strides[i] != 0 && w.out[d] * strides[i] < w.in[d] + w.begin[d]) ++w.out[d];
+    w.out[d] = window.output[i];
+    w.kernel[d] = window.kernel[i];
+    w.stride[d] = window.strides[i];
+    w.dilation[d] = window.dilations[i];
+    w.begin[d] = window.pads_begin[i];
+    w.end[d] = window.pads_end[i];
   }
   return w;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.hpp"
+#include "compiler/passes/window.hpp"
 #include "hw/common/error.hpp"
 
 namespace tessera::compiler::operators {
@@ -25,10 +26,10 @@ struct OpCall {
   [[nodiscard]] std::size_t axis_attr(std::int64_t otherwise, std::size_t rank) const;
   [[nodiscard]] std::size_t axis_of(std::int64_t axis, std::size_t rank) const;
 
-  /// "NODE: OP: text" as a UserError.
+  /// "node 'NAME' (OP): text" as a UserError.
   template <typename... Parts>
   [[noreturn]] void fail(const Parts&... parts) const {
-    user_error(node.name, ": ", node.op, ": ", parts...);
+    user_error("node '", node.name, "' (", node.op, "): ", parts...);
   }
   template <typename... Parts>
   void require(bool condition, const Parts&... parts) const {
@@ -135,7 +136,6 @@ struct Window {
   std::int64_t begin[3] = {0, 0, 0}, end[3] = {0, 0, 0};
   std::int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1};
 };
-/// Reads kernel_shape (or takes `kernel`), strides, dilations, pads, auto_pad, ceil_mode.
-[[nodiscard]] Window window_of(const OpCall& call, const Shape& x, std::vector<std::int64_t> kernel);
+[[nodiscard]] Window promote_window(const compiler::Window& window, const Shape& x);
 
 }  // namespace tessera::compiler::operators

@@ -42,7 +42,7 @@ void for_each_window(const Window& w, std::int64_t maps, Start start, Visit visi
 
 void max_pool(OpCall& call) {
   const Tensor x = call.input(0).dtype == DType::f16 ? convert(call, call.input(0), DType::f32) : call.input(0);
-  const Window w = window_of(call, x.shape, {});
+  const Window w = promote_window(resolve_window(call.node, x.shape, {}), x.shape);
   Tensor y = Tensor::make(x.dtype, pooled_shape(w, x.shape));
   with_number(call, x.dtype, [&](auto tag) {
     using T = decltype(tag);
@@ -59,7 +59,7 @@ void max_pool(OpCall& call) {
 
 void average_pool(OpCall& call) {
   const Tensor x = convert(call, call.input(0), DType::f32);
-  const Window w = window_of(call, x.shape, {});
+  const Window w = promote_window(resolve_window(call.node, x.shape, {}), x.shape);
   const bool with_padding = call.node.int_attr("count_include_pad", 0) != 0;
   Tensor y = Tensor::make(DType::f32, pooled_shape(w, x.shape));
   float sum = 0;

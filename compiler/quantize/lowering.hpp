@@ -87,7 +87,7 @@ class Lowering {
 
   template <typename... Parts>
   [[noreturn]] static void refuse(const Node& node, const Parts&... parts) {
-    user_error(node.name, ": ", node.op, ": ", parts...);
+    user_error("node '", node.name, "' (", node.op, "): ", parts...);
   }
 
   const Graph& graph_;

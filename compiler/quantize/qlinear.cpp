@@ -52,7 +52,7 @@ class Expander {
   /// Inputs x, xs, xz, w, ws, wz, ys, yz and, for Conv, a bias with scale xs * ws.
   void expand(const Node& node, bool conv) {
     if (node.inputs.size() < 8)
-      user_error(node.name, ": ", node.op, ": ", node.inputs.size(), " inputs: expected at least 8");
+      user_error("node '", node.name, "' (", node.op, "): ", node.inputs.size(), " inputs: expected at least 8");
     Node plain;
     plain.name = node.name;
     plain.op = conv ? "Conv" : "MatMul";
@@ -74,7 +74,7 @@ class Expander {
   std::string bias(const Node& node) {
     for (const std::size_t i : {std::size_t{1}, std::size_t{4}, std::size_t{8}}) {
       if (!graph_.is_constant(node.inputs[i])) {
-        user_error(node.name, ": ", node.op, ": input ", i, " is computed: expected a constant");
+        user_error("node '", node.name, "' (", node.op, "): input ", i, " is computed: expected a constant");
       }
     }
     const float x_scale = *graph_.constants.at(node.inputs[1]).data<float>();

@@ -87,10 +87,11 @@ TEST(HostStep, Refusals) {
     return std::string("no error");
   };
   EXPECT_EQ(message("Softmax", {}, "int8"), "no error");
-  EXPECT_EQ(message("Foo", {}, "int8"), "soft: host step Foo is not known: expected Softmax, LogSoftmax, LRN");
-  EXPECT_EQ(message("Softmax", {{"axis", {1}}}, "int8"), "soft: host step Softmax: axis 1 is outside [-1, 1)");
+  EXPECT_EQ(message("Foo", {}, "int8"), "node 'soft' (Foo): is no host step: expected Softmax, LogSoftmax, LRN");
+  EXPECT_EQ(message("Softmax", {{"axis", {1}}}, "int8"),
+            "node 'soft' (Softmax on the host): axis 1 is outside [-1, 1)");
   EXPECT_EQ(message("Softmax", {}, "float32"),
-            "soft: host step Softmax: type float32: expected int8, uint8, int16 or int32");
+            "node 'soft' (Softmax on the host): type float32: expected int8, uint8, int16 or int32");
   EXPECT_TRUE(host_supports("LRN"));
   EXPECT_FALSE(host_supports("Conv"));
 }

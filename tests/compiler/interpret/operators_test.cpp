@@ -96,20 +96,23 @@ TEST(Operators, RefusalsNameNodeAndReason) {
   const Tensor x = float_tensor({2}, {1, 2});
   const Tensor y = float_tensor({3}, {1, 2, 3});
   EXPECT_EQ(message_of([&] { (void)evaluate_node(node_of("Einsum"), {&x}); }),
-            "n: operator Einsum is not supported by the interpreter");
+            "node 'n' (Einsum): the interpreter has no such operator");
   EXPECT_EQ(message_of([&] {
               (void)evaluate_node(node_of("Add"), {&x, &y});
             }),
-            "n: Add: shapes 2 and 3 do not broadcast: each dimension must be equal or 1");
-  EXPECT_EQ(message_of([&] { (void)evaluate_node(node_of("Add"), {&x, nullptr}); }), "n: Add: input 1 is missing");
+            "node 'n' (Add): shapes 2 and 3 do not broadcast: each dimension must be equal or 1");
+  EXPECT_EQ(message_of([&] {
+              (void)evaluate_node(node_of("Add"), {&x, nullptr});
+            }),
+            "node 'n' (Add): input 1 is missing");
   EXPECT_EQ(message_of([&] {
               (void)evaluate_node(node_of("Concat", {{"axis", std::int64_t{1}}}), {&x});
             }),
-            "n: Concat: axis 1 is outside [-1, 1)");
+            "node 'n' (Concat): axis 1 is outside [-1, 1)");
   EXPECT_EQ(message_of([&] {
               (void)evaluate_node(node_of("MaxPool", {{"kernel_shape", Ints{1}}}, 2), {&y});
             }),
-            "n: MaxPool: input of rank 1: expected 3, 4 or 5");
+            "node 'n' (MaxPool): input is 3: expected batch, channels and 1 to 3 spatial sizes");
 }
 
 TEST(Evaluate, ChecksInputsAndShowsValues) {

@@ -310,11 +310,11 @@ TEST(Lower, RefusalsNameNodeAndWhatIsLegal) {
     const Graph graph = shaped(&builder);
     return message_of([&] { (void)lower(quantize(graph, random_calibration(graph, 1))); });
   };
-  EXPECT_EQ(unary_on("Transpose", {1, 2, 3, 4}, {{"perm", Ints{0, 2, 3, 1}}}).substr(0, 80),
-            "n: Transpose: has no form on quantised tensors: expected Conv, Gemm or MatMul wi");
+  EXPECT_EQ(unary_on("Transpose", {1, 2, 3, 4}, {{"perm", Ints{0, 2, 3, 1}}}).substr(0, 88),
+            "node 'n' (Transpose): has no form on quantised tensors: expected Conv, Gemm or MatMul wi");
   EXPECT_EQ(unary_on("Transpose", {1, 2, 1, 1}, {{"perm", Ints{0, 2, 3, 1}}}), "no error");
   EXPECT_EQ(unary_on("ReduceMean", {1, 2, 3, 4}, {{"axes", Ints{1}}}),
-            "n: ReduceMean: expected the mean over all spatial axes");
+            "node 'n' (ReduceMean): expected the mean over all spatial axes");
   EXPECT_EQ(unary_on("ReduceMean", {1, 2, 3, 4}, {{"axes", Ints{2, 3}}, {"keepdims", std::int64_t{0}}}), "no error");
 
   GraphBuilder concat("g");
@@ -322,19 +322,20 @@ TEST(Lower, RefusalsNameNodeAndWhatIsLegal) {
   concat.output(concat.node("Concat", {x, x}, {{"axis", std::int64_t{2}}}, "n"));
   const Graph concat_graph = shaped(&concat);
   EXPECT_EQ(message_of([&] { (void)lower(quantize(concat_graph, random_calibration(concat_graph, 1))); }),
-            "n: Concat: along axis 2: expected axis 1 (channels)");
+            "node 'n' (Concat): along axis 2: expected axis 1 (channels)");
 
   GraphBuilder product("g");
   product.output(product.node("MatMul", {product.input("a", {2, 3}), product.input("b", {3, 4})}, {}, "n"));
   const Graph product_graph = shaped(&product);
   EXPECT_EQ(message_of([&] { (void)lower(quantize(product_graph, random_calibration(product_graph, 1))); }),
-            "n: MatMul: its second operand b_dequantized is not a constant behind DequantizeLinear");
+            "node 'n' (MatMul): its second operand b_dequantized is not a constant behind DequantizeLinear");
 
   GraphBuilder wide("g");
   wide.output(wide.node("Add", {wide.input("a", {1, 3, 2, 2}), wide.input("b", {1, 3, 1, 1})}, {}, "n"));
   const Graph wide_graph = shaped(&wide);
-  EXPECT_EQ(message_of([&] { (void)lower(quantize(wide_graph, random_calibration(wide_graph, 1))); }),
-            "n: Add: operands of 1x3x2x2 and 1x3x1x1: expected equal shapes, or a constant with one value a channel");
+  EXPECT_EQ(
+      message_of([&] { (void)lower(quantize(wide_graph, random_calibration(wide_graph, 1))); }),
+      "node 'n' (Add): operands of 1x3x2x2 and 1x3x1x1: expected equal shapes, or a constant with one value a channel");
 }
 
 TEST(Lower, SumsThatLeaveInt32AreRefused) {
@@ -356,8 +357,8 @@ TEST(Lower, SumsThatLeaveInt32AreRefused) {
     return message_of([&] { (void)lower(graph); });
   };
   EXPECT_EQ(lower_with(INT32_MAX - 25500), "no error");
-  EXPECT_EQ(lower_with(INT32_MAX - 25499).substr(0, 60),
-            "conv: Conv: the sums of output channel 0 can reach 2.14748e+");
+  EXPECT_EQ(lower_with(INT32_MAX - 25499).substr(0, 68),
+            "node 'conv' (Conv): the sums of output channel 0 can reach 2.14748e+");
 }
 
 TEST(Calibration, ArraysOfSamples) {

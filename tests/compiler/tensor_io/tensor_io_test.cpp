@@ -187,14 +187,14 @@ TEST(TensorIo, TensorProtoRawAndTyped) {
   EXPECT_EQ(parse_tensor_proto(proto_bytes(proto), "x.pb").tensor.as_ints(), typed.tensor.as_ints());
   proto.set_raw_data("\x80", 1);
   EXPECT_EQ(message_of([&] { (void)parse_tensor_proto(proto_bytes(proto), "x.pb"); }),
-            "x.pb: raw_data has 1 bytes, expected 3 for shape 3 of int8");
+            "x.pb: holds 1 bytes: 3 int8 needs 3 elements");
   proto.add_dims(1LL << 40);
   EXPECT_EQ(message_of([&] { (void)parse_tensor_proto(proto_bytes(proto), "x.pb"); }),
-            "x.pb: dims: dimension 1099511627776 does not fit a file of 17 bytes");
+            "x.pb: 3x1099511627776 int8 is larger than 16 GiB");
   proto.clear_dims();
   proto.set_data_type(onnx::TensorProto::STRING);
   EXPECT_EQ(message_of([&] { (void)parse_tensor_proto(proto_bytes(proto), "x.pb"); }),
-            "x.pb: data_type 8 is not supported: expected a float, integer or bool tensor");
+            "x.pb: has the type string (8): expected float32, float64, float16, bool or an integer of 8 to 64 bits");
   EXPECT_EQ(message_of([&] {
               (void)parse_tensor_proto({0xff, 0xff}, "x.pb");
             }),
