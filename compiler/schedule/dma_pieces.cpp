@@ -158,6 +158,15 @@ std::vector<DmaPiece> image_pieces(const DramMap& map, std::int64_t n, const Row
   return pieces;
 }
 
+std::vector<DmaPiece> raw_pieces(const DramMap& map, std::int64_t n, const Rows& rows, std::int64_t sram_address,
+                                 std::int64_t channel_pitch) {
+  const std::int64_t plane = map.shape.h * map.shape.w;
+  const std::int64_t bytes = rows.count() * map.shape.w;
+  const std::int64_t dram = map.offset + n * map.shape.c * plane + rows.first * map.shape.w;
+  return {
+      piece(map.base_register, dram, sram_address, bytes, bytes, bytes, {}, {}, {map.shape.c, plane, channel_pitch})};
+}
+
 std::vector<DmaPiece> linear_pieces(std::uint8_t base_register, std::int64_t dram_offset, std::int64_t sram_address,
                                     std::int64_t bytes, std::int64_t group_bytes, std::int64_t group_stride) {
   const std::int64_t group = group_bytes == 0 ? bytes : group_bytes;

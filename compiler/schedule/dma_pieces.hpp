@@ -37,6 +37,10 @@ struct DramMap {
                                                  const Rows& channels, const SramView& view, std::int64_t view_channel,
                                                  const isa::ChipConfig& chip);
 
+/// Rows of every channel of an NCHW image as they lie, channel c at sram_address + c * channel_pitch.
+[[nodiscard]] std::vector<DmaPiece> raw_pieces(const DramMap& map, std::int64_t n, const Rows& rows,
+                                               std::int64_t sram_address, std::int64_t channel_pitch);
+
 /// `bytes` bytes as they lie, cut into rows that the fields can hold; group_bytes 0: one piece.
 [[nodiscard]] std::vector<DmaPiece> linear_pieces(std::uint8_t base_register, std::int64_t dram_offset,
                                                   std::int64_t sram_address, std::int64_t bytes,

@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::int64_t kImportChunks = 8;  // LOADs of a graph input that stays in SRAM, so that its reader starts early
 
+constexpr double kReorderGain = 2.0;  // line writes per DRAM cycle from which REORDER takes an import over
+constexpr std::int64_t kLongestRawRow = 1 << 23;
+
 std::uint8_t base_of(isa::BufferKind kind) { return isa::base_register_of(kind); }
 
 isa::Traffic image_traffic(const Image& image) {
@@ -137,6 +140,7 @@ void Walk::import_resident(int id) {
     const Image& image = graph_.images[static_cast<std::size_t>(root.image)];
     for (std::int64_t n = 0; n < root.shape.n; ++n) {
       for (const Rows& rows : cut({0, root.shape.h}, kImportChunks, 1)) {
+        if (import_reordered(id, image, index, n, rows)) continue;
         for (const DmaPiece& piece : image_pieces(image_map(image, root.shape), n, rows, {0, root.shape.c},
                                                   resident_view(index, n), 0, chip_)) {
           WorkItem& load = item(0, isa::QueueId::load, id);
@@ -148,6 +152,50 @@ void Walk::import_resident(int id) {
       }
     }
   }
+}
+
+/// LOAD writes an NCHW image pixel by pixel, a line for each channel of its few pixels. Where that takes longer than
+/// the bytes need on the DRAM, the rows come as they lie and REORDER puts them in place, so that LOAD is free for
+/// weights.
+bool Walk::import_reordered(int id, const Image& image, int root, std::int64_t n, const Rows& rows) {
+  const MapShape& s = graph_.roots[static_cast<std::size_t>(root)].shape;
+  const std::int64_t cb = chip_.layout.channel_block;
+  const std::int64_t line = chip_.sram.line_bytes;
+  const SramView to = resident_view(root, n);
+  const double line_writes = static_cast<double>(rows.count() * s.c * to.row_lines);
+  const double beats = static_cast<double>(rows.count() * s.c * s.w) / cost_.dram_bytes_per_cycle();
+  const std::int64_t plane_lines = ceil_div(rows.count() * s.w, line);
+  if (line_writes < kReorderGain * beats || s.c > cb || rows.count() * s.w >= kLongestRawRow ||
+      spaces_[0].largest_free() < 2 * plane_lines * s.c) {
+    return false;
+  }
+  LineRange raw = take(id, 0, plane_lines * s.c, Fit::oldest, "raw rows");
+  const std::string text =
+      detail::concat(graph_.roots[static_cast<std::size_t>(root)].name, " rows ", rows.first, "..", rows.end - 1);
+  for (const DmaPiece& piece : raw_pieces(image_map(image, s), n, rows, raw.first * line, plane_lines * line)) {
+    WorkItem& load = item(0, isa::QueueId::load, id);
+    load.kind = image_traffic(image);
+    load.useful_bytes = piece.bytes;
+    load.tile = text;
+    load.body = piece.body;
+  }
+  isa::Reorder reorder;
+  put(reorder.src_base, raw.first * line);
+  put(reorder.dst_base, to.line_of(rows.first, 0) * line);
+  put(reorder.run_bytes, 1);
+  const auto loop = [&](std::size_t d, std::int64_t count, std::int64_t src, std::int64_t dst) {
+    put(reorder.dims[d].count, count);
+    put(reorder.dims[d].src_stride, src);
+    put(reorder.dims[d].dst_stride, dst);
+  };
+  loop(3, s.c, plane_lines * line, 1);
+  loop(4, rows.count(), s.w, to.row_lines * line);
+  loop(5, s.w, 1, cb);
+  WorkItem& copy = item(0, isa::QueueId::reorder, id);
+  copy.tile = text;
+  copy.body = reorder;
+  release(0, raw);
+  return true;
 }
 
 void Walk::layer(int id) {

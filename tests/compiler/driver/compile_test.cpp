@@ -32,6 +32,7 @@ void expect_equal(const QGraph& graph, const isa::ChipConfig& chip, ScheduleKind
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     ASSERT_EQ(outputs[i], expected[i].bytes) << chip.name << ", seed " << seed << ", output " << i;
   }
+  ASSERT_EQ(testing::run_on_reference(program, chip, inputs), outputs) << chip.name << ", seed " << seed;
 }
 
 class RandomGraphs : public ::testing::TestWithParam<const char*> {};

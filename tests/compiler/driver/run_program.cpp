@@ -9,6 +9,8 @@
 
 #include "compiler/host/host_step.hpp"
 #include "hw/common/random.hpp"
+#include "hw/models/dram/storage.hpp"
+#include "hw/reference/reference.hpp"
 #include "isa/isa.hpp"
 #include "isa/semantics/execute.hpp"
 
@@ -142,6 +144,62 @@ std::vector<std::vector<std::uint8_t>> run_program(const isa::Program& program, 
     for (const std::int64_t d : t.shape) elements *= d;
     const std::uint8_t* data = dram.at(program, t);
     outputs.emplace_back(data, data + elements);
+  }
+  return outputs;
+}
+
+std::vector<std::vector<std::uint8_t>> run_on_reference(const isa::Program& program, const isa::ChipConfig& chip,
+                                                        const std::vector<Tensor>& inputs) {
+  hw::DramStorage dram;
+  reference::BaseRegisters bases;
+  for (std::size_t kind = 0; kind < bases.base.size(); ++kind) bases.base[kind] = kind << 28;
+  for (const isa::Buffer& b : program.buffers) {
+    std::uint64_t& limit = bases.limit[isa::base_register_of(b.kind)];
+    limit = std::max(limit, b.offset + b.size);
+  }
+  const auto address = [&](const isa::TensorRef& t) {
+    const isa::Buffer& b = program.buffers[t.buffer];
+    return bases.base[isa::base_register_of(b.kind)] + b.offset + t.offset;
+  };
+  const auto elements = [](const isa::TensorRef& t) {
+    std::size_t count = 1;
+    for (const std::int64_t d : t.shape) count *= static_cast<std::size_t>(d);
+    return count;
+  };
+  dram.write(bases.base[isa::base_register_of(isa::BufferKind::weights)], program.weights.data(),
+             program.weights.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    dram.write(address(program.inputs[i]), inputs[i].bytes.data(), inputs[i].bytes.size());
+  }
+  reference::ReferenceOptions options;
+  options.host_step = [&](const isa::HostStep& step, hw::DramStorage& memory) {
+    std::vector<std::vector<std::uint8_t>> bytes;
+    for (const isa::TensorRef& t : step.inputs) {
+      bytes.emplace_back(elements(t));
+      memory.read(address(t), bytes.back().data(), bytes.back().size());
+    }
+    for (const isa::TensorRef& t : step.outputs) bytes.emplace_back(elements(t));
+    std::vector<host::TensorIn> in;
+    std::vector<host::TensorOut> out;
+    std::size_t k = 0;
+    for (const isa::TensorRef& t : step.inputs)
+      in.push_back({t.shape, t.dtype, t.scale, t.zero_point, bytes[k++].data()});
+    for (const isa::TensorRef& t : step.outputs)
+      out.push_back({t.shape, t.dtype, t.scale, t.zero_point, bytes[k++].data()});
+    host::StepAttributes attributes;
+    for (const auto& [key, values] : step.attributes) attributes[key] = values;
+    host::run_host_step(step.name, step.op, attributes, in, out);
+    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+      const auto& result = bytes[step.inputs.size() + i];
+      memory.write(address(step.outputs[i]), result.data(), result.size());
+    }
+  };
+  const reference::ReferenceResult result = reference::run_reference(program, chip, dram, bases, options);
+  EXPECT_EQ(result.warnings, std::vector<std::string>{});
+  std::vector<std::vector<std::uint8_t>> outputs;
+  for (const isa::TensorRef& t : program.outputs) {
+    outputs.emplace_back(elements(t));
+    dram.read(address(t), outputs.back().data(), outputs.back().size());
   }
   return outputs;
 }

@@ -16,4 +16,9 @@ namespace tessera::compiler::testing {
                                                                  const isa::ChipConfig& chip,
                                                                  const std::vector<Tensor>& inputs, std::uint64_t seed);
 
+/// The same on the reference executor with its race check; a warning (bytes read that nobody wrote) is a failure.
+[[nodiscard]] std::vector<std::vector<std::uint8_t>> run_on_reference(const isa::Program& program,
+                                                                      const isa::ChipConfig& chip,
+                                                                      const std::vector<Tensor>& inputs);
+
 }  // namespace tessera::compiler::testing
