@@ -10,6 +10,7 @@ namespace {
 
 /// What can be refused before the first cycle.
 void check_program(const isa::Program& program, const isa::ChipConfig& chip, const RunOptions& options) {
+  TESSERA_CHECK(!options.ideal_overlap || options.timing_only, "ideal overlap has no values");
   for (const isa::Section& section : program.sections) {
     if (section.host_step >= 0 && !options.host_step) {
       user_error("section '", section.name, "' is a host step, and no host was given");

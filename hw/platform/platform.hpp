@@ -39,6 +39,7 @@ struct RunOptions {
   bool no_shortcuts = false;             // step every unit in every cycle
   bool ideal_sram = false;               // no refusal
   bool ideal_dram = false;               // latency 1, unlimited bandwidth
+  bool ideal_overlap = false;            // waits only for true data dependences (needs timing_only)
   std::uint64_t process_order_seed = 0;  // not 0: modules are created in a shuffled order; results must not change
   Cycles max_cycles = 0;                 // not 0: ProgramError when the run gets this far
   int frames = 1;

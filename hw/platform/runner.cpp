@@ -70,7 +70,12 @@ Runner::~Runner() = default;
 
 void Runner::connect(Chip& chip) {
   chip_ = &chip;
-  for (int i = 0; i < chip.cores(); ++i) cores_[at(i)].control_isock->bind(chip.core(i).cp->control_tsock);
+  for (int i = 0; i < chip.cores(); ++i) {
+    cores_[at(i)].control_isock->bind(chip.core(i).cp->control_tsock);
+    if (options_.ideal_overlap) {
+      chip.core(i).cp->replace_semaphores([this, i](int queue) { return lacks_dependence(i, queue); });
+    }
+  }
 }
 
 void Runner::write_register(int core, std::uint32_t offset, std::uint32_t value) {
@@ -202,6 +207,10 @@ void Runner::begin_npu_section(const isa::Section& section) {
   decode_section(section);
   route_semaphores(section);
   if (failure_) return;
+  if (options_.ideal_overlap) {
+    needs_ = true_dependences(decoded_, config_, layout_);
+    finishes_.assign(cores_.size(), {});
+  }
   const std::size_t instructions = isa::base_register_of(isa::BufferKind::instructions);
   for (int i = 0; i < chip_->cores(); ++i) {
     for (std::uint32_t b = 0; b < kBaseRegisters; ++b) {
@@ -282,6 +291,10 @@ void Runner::on_finish(int core, const isa::Instruction& instruction, const hw::
       sc_core::sc_stop();
     }
   }
+  if (options_.ideal_overlap) {
+    finishes_[at(core)][record.queue].push_back(record.finish);
+    for (int i = 0; i < chip_->cores(); ++i) chip_->core(i).cp->step_until(record.finish + 2);
+  }
   hw::InstructionRecord complete = record;
   complete.section = static_cast<std::uint16_t>(section_);
   if (options_.observer != nullptr) {
@@ -289,6 +302,20 @@ void Runner::on_finish(int core, const isa::Instruction& instruction, const hw::
     observed_.emplace_back(instruction, complete);
   }
   if (frame_ == 0) result_.instructions.push_back(complete);
+}
+
+bool Runner::lacks_dependence(int core, int queue) const {
+  const Cycles n = now_cycle();
+  for (std::size_t s = 0; s < decoded_.size(); ++s) {
+    if (decoded_[s].core != core || decoded_[s].queue != queue) continue;
+    const std::uint32_t head = chip_->core(core).cp->started(queue);
+    for (const Dependence& need : needs_[s].at(head)) {
+      const std::vector<Cycles>& finishes = finishes_[need.core][need.queue];
+      // As with a semaphore: finish to start takes two cycles.
+      if (finishes.size() < need.count || finishes[need.count - 1] + 2 > n) return true;
+    }
+  }
+  return false;
 }
 
 void Runner::tell_observer() {
@@ -301,6 +328,7 @@ void Runner::tell_observer() {
 }
 
 void Runner::on_global_signal(int core, const isa::Signal& signal) {
+  if (options_.ideal_overlap) return;
   const int waiter = waiter_[signal.semaphore];
   if (waiter < 0) {
     fail(detail::concat("core ", core, " signals global semaphore ", int{signal.semaphore}, ", nobody waits for it"));

@@ -13,6 +13,7 @@
 #include <tlm_utils/simple_initiator_socket.h>
 
 #include "hw/platform/chip.hpp"
+#include "hw/platform/true_dependences.hpp"
 #include "isa/semantics/execute.hpp"
 
 namespace tessera::platform {
@@ -38,11 +39,6 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
 
  private:
   class CoreDram;
-  struct DecodedStream {
-    std::uint8_t core = 0, queue = 0;
-    std::vector<isa::Instruction> instructions;
-    std::vector<std::uint32_t> first_word;
-  };
   struct CoreSide {
     std::unique_ptr<tlm_utils::simple_initiator_socket<Runner>> control_isock;
     std::vector<std::uint8_t> sram;
@@ -60,6 +56,8 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
   /// Who waits for a global semaphore, and who will signal what (for the attribution of waits).
   void route_semaphores(const isa::Section& section);
   void tell_observer();
+  /// Ideal overlap: does the head of this queue lack a true dependence?
+  [[nodiscard]] bool lacks_dependence(int core, int queue) const;
   void fail(const std::string& text);
   [[nodiscard]] std::string fault_text(int core, Cycles n);
   [[nodiscard]] std::string stuck_text(Cycles n);
@@ -74,7 +72,9 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
   Chip* chip_ = nullptr;
   std::unique_ptr<CoreDram> dram_;
   std::vector<CoreSide> cores_;
-  std::vector<DecodedStream> decoded_;  // of the section that runs
+  std::vector<DecodedStream> decoded_;                                  // of the section that runs
+  std::vector<std::vector<std::vector<Dependence>>> needs_;             // ideal overlap: by stream, instruction
+  std::vector<std::array<std::vector<Cycles>, hw::kQueues>> finishes_;  // ideal overlap: by core, queue
 
   int frame_ = 0;
   std::size_t section_ = 0;

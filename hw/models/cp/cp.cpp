@@ -67,6 +67,11 @@ void Cp::wake(Cycles cycle) {
   if (running_) notify_at(evaluate_event_, cycle, kEvaluate);
 }
 
+void Cp::step_until(Cycles n) {
+  step_until_ = std::max(step_until_, n);
+  wake(now_cycle() + 1);
+}
+
 void Cp::bus_error(int queue) {
   bus_error_ |= bit(queue);
   wake(now_cycle());
@@ -237,7 +242,7 @@ void Cp::on_evaluate() {
   } else if (out.stuck) {
     irq_status_ |= core_.fault().any ? 2 : 4;
   }
-  if (changed) {
+  if (changed || n < step_until_) {
     notify_at(evaluate_event_, n + 1, kEvaluate);
   } else if (!remote_.empty()) {
     notify_at(evaluate_event_, remote_.front().first, kEvaluate);  // an event remembers its earliest time only

@@ -63,6 +63,11 @@ class Cp : public sc_core::sc_module, public IssueSource {
   void wake(Cycles cycle) override;
   void bus_error(int queue) override;
 
+  /// Ideal runs: see CpCore::replace_semaphores.
+  void replace_semaphores(std::function<bool(int queue)> blocked) { core_.replace_semaphores(std::move(blocked)); }
+  /// Ideal runs: something that `blocked` looks at changes until cycle n; called in phase evaluate.
+  void step_until(Cycles n);
+
   /// Charges the cycles up to `n` (a section's end, or the end of a host step with cause host).
   void account_until(Cycles n);
   void account_host(Cycles from, Cycles to);
@@ -122,6 +127,7 @@ class Cp : public sc_core::sc_module, public IssueSource {
   // Attribution of cycles [accounted_, next step)
   Cycles accounted_ = 0;
   bool running_ = false;
+  Cycles step_until_ = -1;
   std::array<Owner, kQueues> owner_{};
   std::array<StallCause, kQueues> cause_{};
   bool was_fetching_ = false;

@@ -51,6 +51,7 @@ int CpCore::semaphore(int s) const { return settled_[at(s)] + arriving_[at(s)]; 
 
 int CpCore::unmet_wait(int q) const {
   const isa::Header& header = queues_[at(q)].head.header;
+  if (blocked_) return blocked_(q) ? header.waits[0].semaphore : -1;
   for (std::size_t i = 0; i < header.waits.size(); ++i) {
     const isa::Wait& wait = header.waits[i];
     if (wait.count == 0) continue;
@@ -162,7 +163,7 @@ void CpCore::halt(int q, std::uint32_t index, isa::FaultCause cause, std::string
 }
 
 bool CpCore::add(int semaphore, int amount, int queue) {
-  if (amount == 0) return false;
+  if (amount == 0 || blocked_) return false;
   int& arriving = arriving_[at(semaphore)];
   if (settled_[at(semaphore)] + arriving + amount > kSemaphoreMax) {
     halt(queue, queues_[at(queue)].read_pointer, isa::FaultCause::semaphore_overflow,
@@ -237,7 +238,9 @@ bool CpCore::commit(Cycles n, const CpInputs& in, const CpOutputs& out, bool ar_
   for (int q = 0; q < kQueues; ++q) {
     CpQueueState& queue = queues_[at(q)];
     if ((out.start & bit(q)) != 0) {
-      for (const isa::Wait& wait : queue.head.header.waits) settled_[wait.semaphore] -= wait.count;
+      if (!blocked_) {
+        for (const isa::Wait& wait : queue.head.header.waits) settled_[wait.semaphore] -= wait.count;
+      }
       queue.head_valid = false;
       queue.read_pointer += queue.head_words;
     }

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hw/common/units.hpp"
@@ -98,6 +99,9 @@ class CpCore {
 
   CpCore(const CpConfig& config, Check check, ReadWord read_word);
 
+  /// Ideal runs: semaphores are ignored; `blocked(q)` says in each cycle whether the head of q has to wait.
+  void replace_semaphores(std::function<bool(int queue)> blocked) { blocked_ = std::move(blocked); }
+
   // ---- control port, between cycles
   void set_ring(int queue, std::uint64_t base, std::uint32_t words);
   void set_write_pointer(int queue, std::uint32_t words);
@@ -112,7 +116,7 @@ class CpCore {
 
   [[nodiscard]] const CpQueueState& queue(int q) const { return queues_[static_cast<std::size_t>(q)]; }
   [[nodiscard]] int semaphore(int s) const;
-  /// First wait of the head that is not met; -1 if all are.
+  /// First wait of the head that is not met (replaced semaphores: its first wait, or 0); -1 if it may start.
   [[nodiscard]] int unmet_wait(int q) const;
   [[nodiscard]] bool fetching() const { return fetches_ > 0; }
   [[nodiscard]] const CpFault& fault() const { return fault_; }
@@ -129,6 +133,7 @@ class CpCore {
   CpConfig config_;
   Check check_;
   ReadWord read_word_;
+  std::function<bool(int)> blocked_;
   std::array<CpQueueState, kQueues> queues_;
   std::array<int, kSemaphores> settled_{};   // what heads are compared with
   std::array<int, kSemaphores> arriving_{};  // issued in the cycle before: visible, settled at the next edge

@@ -204,5 +204,30 @@ TEST(Outcome, BytesReadFromDramAreAccounted) {
   EXPECT_EQ(result.fetch_bytes, 2 * 64);
 }
 
+TEST(Outcome, IdealOverlapKeepsTrueDependencesOnly) {
+  // LOAD fills a buffer, STORE drains it, four times through one buffer: single-buffered they alternate.
+  const isa::ChipConfig chip = tiny({"dram.fixed_latency_cycles=100"});
+  ProgramBuilder builder;
+  builder.buffer(BufferKind::input, 4096).buffer(BufferKind::output, 4096);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    test::Sync fill{{}, {{0, 1}}}, drain{{{0, 1}}, {}};
+    if (i > 0) fill.waits.emplace_back(1, 1);
+    if (i < 3) drain.signals.emplace_back(1, 1);
+    builder.add(QueueId::load, load_rows(BufferKind::input, i * 512, 512, 1, 0), fill);
+    builder.add(QueueId::store, store_rows(BufferKind::output, i * 512, 512, 1, 0), drain);
+  }
+  RunOptions options;
+  options.timing_only = true;
+  const hw::RunResult real = run(builder, chip, options);
+  options.ideal_overlap = true;
+  const hw::RunResult ideal = run(builder, chip, options);
+  EXPECT_LT(ideal.cycles, real.cycles);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_GE(ideal.instructions[4 + i].start, ideal.instructions[i].finish + 2);  // STORE i after LOAD i
+  }
+  EXPECT_LT(ideal.instructions[1].start, ideal.instructions[4].finish);  // LOAD 1 does not wait for STORE 0
+  EXPECT_GE(real.instructions[1].start, real.instructions[4].finish + 2);
+}
+
 }  // namespace
 }  // namespace tessera::platform
