@@ -133,7 +133,8 @@ std::vector<DmaPiece> image_pieces(const DramMap& map, std::int64_t n, const Row
   std::vector<DmaPiece> pieces;
   for (const BlockRun& run : block_runs({channels.first + view_channel, channels.end + view_channel}, cb)) {
     const std::int64_t c = run.block * cb + run.lanes.first - view_channel;
-    const std::int64_t dram = map.offset + (n * map.shape.c + c) * plane + rows.first * w;
+    const std::int64_t dram = map.nhwc ? map.offset + (n * plane + rows.first * w) * map.shape.c + c
+                                       : map.offset + (n * map.shape.c + c) * plane + rows.first * w;
     const std::int64_t sram = view.line_of(rows.first, run.block) * line + run.lanes.first;
     const std::int64_t lanes = run.lanes.count();
     const auto add = [&](std::int64_t row_bytes, std::int64_t group_bytes, std::int64_t group_stride, Loop outer,
@@ -143,7 +144,16 @@ std::vector<DmaPiece> image_pieces(const DramMap& map, std::int64_t n, const Row
     };
     const Loop by_lane{lanes, plane, 1};
     const Loop by_block{run.blocks, cb * plane, sram_block};
-    if (plane == 1) {  // a vector: channels are neighbours in DRAM
+    if (map.nhwc && lanes == map.shape.c) {  // whole pixels follow each other
+      if (sram_row == w * cb && rows.count() * w * lanes <= kLongestRow) {
+        add(rows.count() * w * lanes, lanes, cb, {}, {}, {});
+      } else {
+        add(w * lanes, lanes, cb, {}, {}, {rows.count(), w * lanes, sram_row});
+      }
+    } else if (map.nhwc) {
+      add(lanes, lanes, lanes, {run.blocks, cb, sram_block}, {rows.count(), w * map.shape.c, sram_row},
+          {w, map.shape.c, cb});
+    } else if (plane == 1) {  // a vector: channels are neighbours in DRAM
       if (run.blocks * lanes <= kLongestRow && sram_block <= kLongestRow) {
         add(run.blocks * lanes, lanes, sram_block, {}, {}, {});
       } else {

@@ -22,6 +22,7 @@ struct DramMap {
   std::uint8_t base_register = 0;
   std::int64_t offset = 0;
   MapShape shape;
+  bool nhwc = false;  // an image with the channels of a pixel next to each other
 };
 
 /// Bytes of a blocked map in DRAM: like in SRAM, but the last channel block holds only its real channels.
@@ -32,7 +33,7 @@ struct DramMap {
                                                    const Rows& channels, const SramView& view,
                                                    const isa::ChipConfig& chip);
 
-/// The same for an NCHW image; channel c of the image is channel c + view_channel of the view.
+/// The same for an NCHW (or NHWC) image; channel c of the image is channel c + view_channel of the view.
 [[nodiscard]] std::vector<DmaPiece> image_pieces(const DramMap& map, std::int64_t n, const Rows& rows,
                                                  const Rows& channels, const SramView& view, std::int64_t view_channel,
                                                  const isa::ChipConfig& chip);

@@ -53,6 +53,7 @@ class Maker {
     choose_modes(layers_, cost_);
     constants_ = place_constants(layers_, chip_);
     place_images();
+    if (options_.nhwc_inputs) check_nhwc();
     walk();
     describe();
     return std::move(out_);
@@ -80,6 +81,23 @@ class Maker {
       image.buffer = add_buffer(name_of(image), image.kind, image.bytes);
       image.offset = program().buffers[image.buffer].offset;
     }
+  }
+
+  /// An NHWC input can be read as a map only: views and host steps take its elements in ONNX's order.
+  void check_nhwc() const {
+    for (const Image& image : layers_.images) {
+      if (image.kind == isa::BufferKind::input && image.host) refuse_nhwc(image, "a host step");
+    }
+    for (const Root& root : layers_.roots) {
+      if (!root.imported || root.first_layer < 0) continue;
+      const Image& image = layers_.images[static_cast<std::size_t>(root.image)];
+      const MapShape& shape = layers_.values[static_cast<std::size_t>(image.tensor)].shape;
+      if (image.kind == isa::BufferKind::input && !(shape == root.shape)) refuse_nhwc(image, "a Reshape");
+    }
+  }
+  [[noreturn]] void refuse_nhwc(const Image& image, const char* reader) const {
+    user_error("--input-layout NHWC: input ", name_of(image), " is read by ", reader,
+               ", which takes elements in NCHW order; legal is --input-layout NCHW");
   }
 
   [[nodiscard]] const std::string& name_of(const Image& image) const {

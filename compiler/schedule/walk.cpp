@@ -30,11 +30,12 @@ isa::Traffic image_traffic(const Image& image) {
   }
 }
 
-DramMap image_map(const Image& image, const MapShape& shape) {
-  return {base_of(image.kind), static_cast<std::int64_t>(image.offset), shape};
-}
-
 }  // namespace
+
+DramMap Walk::image_map(const Image& image, const MapShape& shape) const {
+  const bool nhwc = nhwc_inputs_ && image.kind == isa::BufferKind::input;
+  return {base_of(image.kind), static_cast<std::int64_t>(image.offset), shape, nhwc};
+}
 
 std::string tile_text(const Tile& tile, const Layer& layer) {
   std::string text = detail::concat("rows ", tile.rows.first, "..", tile.rows.end - 1);
@@ -165,8 +166,8 @@ bool Walk::import_reordered(int id, const Image& image, int root, std::int64_t n
   const double line_writes = static_cast<double>(rows.count() * s.c * to.row_lines);
   const double beats = static_cast<double>(rows.count() * s.c * s.w) / cost_.dram_bytes_per_cycle();
   const std::int64_t plane_lines = ceil_div(rows.count() * s.w, line);
-  if (line_writes < kReorderGain * beats || s.c > cb || rows.count() * s.w >= kLongestRawRow ||
-      spaces_[0].largest_free() < 2 * plane_lines * s.c) {
+  if (image_map(image, s).nhwc || line_writes < kReorderGain * beats || s.c > cb ||
+      rows.count() * s.w >= kLongestRawRow || spaces_[0].largest_free() < 2 * plane_lines * s.c) {
     return false;
   }
   LineRange raw = take(id, 0, plane_lines * s.c, Fit::oldest, "raw rows");

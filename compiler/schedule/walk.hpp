@@ -7,6 +7,7 @@
 
 #include "compiler/allocate/sram_space.hpp"
 #include "compiler/schedule/constants.hpp"
+#include "compiler/schedule/dma_pieces.hpp"
 #include "compiler/schedule/layer_graph.hpp"
 #include "compiler/schedule/layer_plan.hpp"
 #include "compiler/schedule/unit_cost.hpp"
@@ -82,6 +83,7 @@ class Walk {
   void reorder_body(int id, std::uint8_t core, const Tile& tile, const SramView& in, const SramView& out);
   void store_tile(int id, std::uint8_t core, const Tile& tile, const SramView& out);
 
+  [[nodiscard]] DramMap image_map(const Image& image, const MapShape& shape) const;
   [[nodiscard]] SramView resident_view(int root, std::int64_t n) const;
   [[nodiscard]] bool resident(int root) const { return !choices_.spilled[static_cast<std::size_t>(root)]; }
   LineRange take(int id, std::uint8_t core, std::int64_t lines, Fit fit, const std::string& what);

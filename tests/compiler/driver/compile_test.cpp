@@ -109,6 +109,49 @@ TEST(Compile, OneValueAChannelMultipliesAMap) {
   }
 }
 
+/// NCHW bytes as NHWC.
+Tensor to_nhwc(const Tensor& x) {
+  Tensor y = x;
+  const std::int64_t n = x.shape[0], c = x.shape[1], plane = x.shape[2] * x.shape[3];
+  for (std::int64_t i = 0; i < n * c * plane; ++i) {
+    const std::int64_t image = i / (c * plane), channel = i / plane % c, pixel = i % plane;
+    y.bytes[static_cast<std::size_t>((image * plane + pixel) * c + channel)] = x.bytes[static_cast<std::size_t>(i)];
+  }
+  return y;
+}
+
+TEST(Compile, NhwcInputs) {
+  for (const std::int64_t channels : {3, 9, 40}) {
+    for (const char* name : {"tiny", "a1000", "j5"}) {
+      const isa::ChipConfig chip = isa::load_chip(name);
+      QBuilder b(static_cast<std::uint64_t>(channels));
+      b.output(b.conv(b.input(2, channels, 7, 8), 6, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}));
+      const std::vector<Tensor> inputs = testing::random_inputs(b.graph, 1);
+      CompileOptions options;
+      options.nhwc_inputs = true;
+      const isa::Program program = compile(b.graph, chip, options).program;
+      EXPECT_EQ(program.inputs[0].layout, "NHWC");
+      ASSERT_EQ(testing::run_program(program, chip, {to_nhwc(inputs[0])}, 1)[0], interpret(b.graph, inputs)[0].bytes)
+          << name << ", " << channels << " channels";
+    }
+  }
+}
+
+TEST(Compile, NhwcInputOfAReshapeIsRefused) {
+  QBuilder b(13);
+  b.output(b.conv(b.view(b.input(1, 4, 6, 5), 1, 8, 3, 5), 6, {}));
+  CompileOptions options;
+  options.nhwc_inputs = true;
+  try {
+    (void)compile(b.graph, isa::load_chip("tiny"), options);
+    FAIL() << "compiled";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(),
+                 "--input-layout NHWC: input in0 is read by a Reshape, which takes elements in NCHW order; legal is "
+                 "--input-layout NCHW");
+  }
+}
+
 TEST(Compile, InputThatIsAnOutput) {
   QBuilder b(7);
   const int in = b.input(1, 5, 3, 7);
