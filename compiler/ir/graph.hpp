@@ -16,7 +16,7 @@
 namespace tessera::compiler {
 
 enum class DType : std::uint8_t { undefined, f32, f64, f16, i8, u8, i16, u16, i32, u32, i64, u64, boolean, string };
-[[nodiscard]] const char* dtype_name(DType type);   // "float32", "int8", ...
+[[nodiscard]] const char* dtype_name(DType type);  // "float32", "int8", ...
 [[nodiscard]] std::size_t dtype_size(DType type);  // bytes
 
 using Shape = std::vector<std::int64_t>;
@@ -29,9 +29,13 @@ struct Tensor {
   Shape shape;
   std::vector<std::uint8_t> bytes;
   template <typename T>
-  [[nodiscard]] const T* data() const { return reinterpret_cast<const T*>(bytes.data()); }
+  [[nodiscard]] const T* data() const {
+    return reinterpret_cast<const T*>(bytes.data());
+  }
   template <typename T>
-  [[nodiscard]] T* data() { return reinterpret_cast<T*>(bytes.data()); }
+  [[nodiscard]] T* data() {
+    return reinterpret_cast<T*>(bytes.data());
+  }
   [[nodiscard]] std::int64_t elements() const { return element_count(shape); }
   [[nodiscard]] static Tensor make(DType dtype, Shape shape);
   /// The elements as double / int64 whatever the stored type (throws InternalError for strings).
@@ -45,7 +49,7 @@ using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std
 struct Node {
   std::string name;  // unique; made from the first output when the file gives none
   std::string op;
-  std::string domain;  // "" = ai.onnx
+  std::string domain;               // "" = ai.onnx
   std::vector<std::string> inputs;  // "" = absent optional input
   std::vector<std::string> outputs;
   std::map<std::string, Attribute> attributes;
@@ -69,8 +73,8 @@ struct Graph {
   std::vector<Node> nodes;  // topologically sorted
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::map<std::string, ValueInfo> values;   // every non-constant value
-  std::map<std::string, Tensor> constants;   // initialisers and folded values
+  std::map<std::string, ValueInfo> values;  // every non-constant value
+  std::map<std::string, Tensor> constants;  // initialisers and folded values
   [[nodiscard]] bool is_constant(const std::string& value) const { return constants.count(value) != 0; }
   /// Shape of a value or constant; InternalError when unknown.
   [[nodiscard]] const Shape& shape_of(const std::string& value) const;

@@ -28,25 +28,25 @@ struct QScale {
 };
 
 enum class QOp : std::uint8_t {
-  conv,            // Conv, Gemm and MatMul with constant weights (1x1 on C x 1 x 1)
-  add,             // two-scale Add (also Sub: ma or mb negative)
-  mul,             // elementwise product
+  conv,  // Conv, Gemm and MatMul with constant weights (1x1 on C x 1 x 1)
+  add,   // two-scale Add (also Sub: ma or mb negative)
+  mul,   // elementwise product
   max_pool,
-  average_pool,    // also GlobalAveragePool (kernel = map)
-  requantize,      // change of scale, clip
-  table,           // 256-entry look-up (Sigmoid, ...)
-  concat,          // along C, inputs already at the output's scale
-  view,            // Reshape / Flatten / Squeeze: NCHW order kept, shape changes
-  host             // run by the host on quantised tensors
+  average_pool,  // also GlobalAveragePool (kernel = map)
+  requantize,    // change of scale, clip
+  table,         // 256-entry look-up (Sigmoid, ...)
+  concat,        // along C, inputs already at the output's scale
+  view,          // Reshape / Flatten / Squeeze: NCHW order kept, shape changes
+  host           // run by the host on quantised tensors
 };
 [[nodiscard]] const char* qop_name(QOp op);
 
 struct QNode {
   QOp op = QOp::view;
-  std::string name;     // ONNX node
-  std::string onnx_op;  // ONNX operator, e.g. "Gemm"
+  std::string name;                // ONNX node
+  std::string onnx_op;             // ONNX operator, e.g. "Gemm"
   std::vector<std::string> fused;  // ONNX nodes absorbed (BatchNormalization, Relu, ...)
-  std::vector<int> inputs;  // indices into QGraph::tensors
+  std::vector<int> inputs;         // indices into QGraph::tensors
   int output = -1;
 
   // conv, pools
@@ -65,9 +65,9 @@ struct QNode {
   std::uint32_t shift = 0;
   // every op that requantises: clamp in the output's domain (a fused Relu narrows it)
   std::int32_t lo = -128, hi = 127;
-  std::vector<std::int8_t> table;  // table: result for -128..127
+  std::vector<std::int8_t> table;                         // table: result for -128..127
   std::map<std::string, std::vector<double>> attributes;  // host: as HostStep::attributes
-  std::int64_t macs = 0;  // useful, batch included
+  std::int64_t macs = 0;                                  // useful, batch included
 };
 
 struct QGraph {
