@@ -20,6 +20,7 @@ class Rules {
     sram();
     bus();
     dram();
+    cache_and_traffic();
     return errors_;
   }
 
@@ -107,17 +108,72 @@ class Rules {
       require(dram.tck_fs == device->tck_fs, "dram.tck_fs = ", dram.tck_fs, ": ", dram.device, " runs at ",
               device->tck_fs, " fs (", device->transfers_per_clock, " transfers a clock)");
     }
-    address_map(device != nullptr ? device->burst_bits : -1);
+    int burst_bits = device != nullptr ? device->burst_bits : -1;
+    if (device != nullptr && dram.channel_bits != 0) {
+      std::int64_t burst_bytes = (std::int64_t{1} << burst_bits) * dram.channel_bits / device->channel_bits;
+      require(power_of_two(dram.channel_bits) && burst_bytes >= 8 && burst_bytes <= 64,
+              "dram.channel_bits = ", dram.channel_bits, ": expected 0 or a power of two in [",
+              std::max(8, device->channel_bits >> (burst_bits - 3)), ", ", device->channel_bits << (6 - burst_bits),
+              "] for ", dram.device, " (a burst holds 8 to 64 bytes)");
+      for (burst_bits = 0; burst_bytes > 1; burst_bytes /= 2) {
+        ++burst_bits;
+      }
+    }
+    for (const auto& [name, clocks] : dram.timings) {
+      std::string legal;
+      for (const std::string_view known : kDramTimings) {
+        legal += (legal.empty() ? "" : ", ") + std::string(known);
+      }
+      require(std::find(kDramTimings.begin(), kDramTimings.end(), name) != kDramTimings.end(), "dram.timings.", name,
+              " = ", clocks, ": unknown; expected one of ", legal);
+    }
+    if (dram.address_map.compare(0, 3, "map") == 0) {  // no map of the device: chip_load resolves those
+      if (device == nullptr) {
+        return;
+      }
+      std::string legal;
+      for (std::size_t i = 0; i < device->maps.size(); ++i) {
+        if (!device->maps[i].empty()) {
+          legal += (legal.empty() ? "map" : ", map") + std::string(1, static_cast<char>('A' + i));
+        }
+      }
+      errors_.push_back("dram.address_map = \"" + dram.address_map + "\": " + dram.device + " has " + legal +
+                        "; or give fields, e.g. off:5,co:6,ba:3,ro:16");
+      return;
+    }
+    address_map(burst_bits);
+  }
+
+  void cache_and_traffic() {
+    const auto& cache = chip_.cache;
+    require(power_of_two(cache.line_bytes), "cache.line_bytes = ", cache.line_bytes, ": expected a power of two");
+    require(power_of_two(cache.banks), "cache.banks = ", cache.banks, ": expected a power of two");
+    if (cache.size_bytes > 0) {
+      const std::int64_t way = cache.ways * cache.line_bytes;
+      const bool whole = cache.size_bytes % way == 0;
+      require(whole && cache.size_bytes / way % cache.banks == 0, "cache.size_bytes = ", cache.size_bytes,
+              ": expected a multiple of cache.ways x cache.line_bytes x cache.banks = ", way * cache.banks);
+      require(chip_.dram.device != "fixed", "cache.size_bytes = ", cache.size_bytes,
+              ": the fixed test memory has no cache in front; expected 0 or a DRAM device");
+    }
+    const auto& traffic = chip_.traffic;
+    require(traffic.cpu_span_bytes <= chip_.dram.size_bytes, "traffic.cpu_span_bytes = ", traffic.cpu_span_bytes,
+            ": expected at most dram.size_bytes = ", chip_.dram.size_bytes);
+    require(traffic.camera_bytes <= chip_.dram.size_bytes, "traffic.camera_bytes = ", traffic.camera_bytes,
+            ": expected at most dram.size_bytes = ", chip_.dram.size_bytes);
+    require((traffic.camera_bytes == 0 && traffic.cpu_bytes_per_s == 0) || chip_.dram.device != "fixed",
+            "traffic: the fixed test memory takes no background traffic; expected a DRAM device");
   }
 
   void address_map(int burst_bits) {
     const std::string& map = chip_.dram.address_map;
     const std::string expected =
-        ": expected name:bits from the least significant bit, separated by commas, names off, bg, co, ba, ro";
+        ": expected name:bits from the least significant bit, separated by commas, names off, bg, co, ba, ro, ra";
     int total = 0;
     int fields = 0;
     bool has_row = false;
     bool has_column = false;
+    int rank_bits = 0;
     for (std::size_t at = 0; at <= map.size();) {
       const std::size_t comma = std::min(map.find(',', at), map.size());
       const std::string field = map.substr(at, comma - at);
@@ -125,7 +181,7 @@ class Rules {
       const std::size_t colon = field.find(':');
       const std::string name = field.substr(0, colon);
       const std::string bits = colon == std::string::npos ? "" : field.substr(colon + 1);
-      const bool known = name == "off" || name == "bg" || name == "co" || name == "ba" || name == "ro";
+      const bool known = name == "off" || name == "bg" || name == "co" || name == "ba" || name == "ro" || name == "ra";
       const bool number =
           !bits.empty() && bits.size() <= 2 && bits.find_first_not_of("0123456789") == std::string::npos;
       if (!known || !number || std::stoi(bits) < 1) {
@@ -142,17 +198,21 @@ class Rules {
       }
       has_row = has_row || name == "ro";
       has_column = has_column || name == "co";
+      rank_bits += name == "ra" ? std::stoi(bits) : 0;
       total += std::stoi(bits);
       ++fields;
     }
     require(has_row && has_column, "dram.address_map = \"", map, "\": co and ro are needed", expected);
+    require((std::int64_t{1} << std::min(rank_bits, 8)) == chip_.dram.ranks, "dram.address_map = \"", map,
+            "\": ra has ", rank_bits, " bits: expected what dram.ranks = ", chip_.dram.ranks, " needs");
     if (total > 40) {
       errors_.push_back(
           tessera::detail::concat("dram.address_map = \"", map, "\": ", total, " bits: expected at most 40"));
       return;
     }
     if (burst_bits >= 0) {
-      const std::int64_t capacity = (std::int64_t{1} << total) * chip_.dram.channels;
+      std::int64_t capacity = (std::int64_t{1} << total) * chip_.dram.channels;
+      if (chip_.dram.ecc == DramEcc::in_band) capacity -= capacity / 8;
       require(chip_.dram.size_bytes <= capacity, "dram.size_bytes = ", chip_.dram.size_bytes, ": expected at most ",
               capacity, ", what ", chip_.dram.channels, " channels of ", total, " address bits hold");
     }

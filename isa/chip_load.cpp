@@ -64,6 +64,17 @@ struct ReadKey {
       value.push_back(shape);
     }
   }
+  void operator()(const KeyInfo& key, std::map<std::string, std::int64_t>& value) const {
+    ConfigReader reader = holder(key).object(leaf_of(key.path));
+    value.clear();
+    for (const std::string& name : reader.keys()) {
+      const std::int64_t clocks = reader.integer(name, {key.min, key.max});
+      if (!value.emplace(timing_name(name), clocks).second) {
+        reader.error(name, "expected each timing once, whichever way it is spelt");
+      }
+    }
+    reader.finish();
+  }
   template <typename Enum, typename = std::enable_if_t<std::is_enum_v<Enum>>>
   void operator()(const KeyInfo& key, Enum& value) const {
     value = static_cast<Enum>(holder(key).choice(leaf_of(key.path), key.choices));
@@ -72,6 +83,7 @@ struct ReadKey {
 
 Json value_of(std::int64_t value) { return value; }
 Json value_of(const std::string& value) { return value; }
+Json value_of(const std::map<std::string, std::int64_t>& clocks) { return Json(clocks); }
 Json value_of(const std::vector<PixelShape>& shapes) {
   Json out = Json::array();
   for (const PixelShape& shape : shapes) {
@@ -102,20 +114,50 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// "mapB" -> its fields, in the width and with the ranks of this chip; field lists stay as they are.
+std::string resolve_map(const ChipConfig& chip) {
+  const std::string& map = chip.dram.address_map;
+  const DramDevice* device = find_dram_device(chip.dram.device);
+  if (device == nullptr || map.size() != 4 || map.compare(0, 3, "map") != 0 || map[3] < 'A' || map[3] > 'C') {
+    return map;
+  }
+  std::string fields(device->maps[static_cast<std::size_t>(map[3] - 'A')]);
+  if (fields.empty()) {
+    return map;  // check_chip says which there are
+  }
+  int off = device->burst_bits;
+  for (std::int64_t bits = chip.dram.channel_bits; bits > device->channel_bits; bits /= 2) {
+    ++off;
+  }
+  for (std::int64_t bits = device->channel_bits; chip.dram.channel_bits > 0 && bits > chip.dram.channel_bits;
+       bits /= 2) {
+    --off;
+  }
+  fields = "off:" + std::to_string(off) + fields.substr(fields.find(','));
+  return fields + (chip.dram.ranks > 1 ? ",ra:1" : "");
+}
+
 void apply_set(ConfigReader& reader, const std::string& set) {
   const std::string origin = "--set " + set;
   const std::size_t equals = set.find('=');
   if (equals == std::string::npos || equals == 0) {
     user_error(origin, ": expected KEY=VALUE, e.g. --set gemm.rows=32");
   }
-  const std::string path = set.substr(0, equals);
+  std::string path = set.substr(0, equals);
   const std::vector<KeyInfo>& keys = chip_keys();
-  const auto key = std::find_if(keys.begin(), keys.end(), [&](const KeyInfo& k) { return k.path == path; });
+  const auto key = std::find_if(keys.begin(), keys.end(), [&](const KeyInfo& k) {
+    const bool one_of = k.type == KeyType::clocks && path.compare(0, k.path.size() + 1, k.path + ".") == 0;
+    return k.path == path || one_of;
+  });
   if (key == keys.end()) {
     const auto near = std::min_element(keys.begin(), keys.end(), [&](const KeyInfo& a, const KeyInfo& b) {
       return edit_distance(a.path, path) < edit_distance(b.path, path);
     });
     user_error(origin, ": unknown key ", path, "; did you mean ", near->path, "? `tessera chip keys` lists all");
+  }
+  if (key->path != path) {
+    const std::string name = path.substr(key->path.size() + 1);
+    path = key->path + "." + std::string(timing_name(name));
   }
   std::string value = set.substr(equals + 1);
   const bool textual = key->type == KeyType::text || key->type == KeyType::choice;
@@ -123,10 +165,13 @@ void apply_set(ConfigReader& reader, const std::string& set) {
     value = Json(value).dump(-1, ' ', false, Json::error_handler_t::replace);  // shells eat quotes: a bare word is text
   }
   reader.override_value(path, value, origin);
+  if (path == "dram.channel_bits" || path == "dram.ranks") {  // the map must fit; a later --set may change it
+    reader.override_value("dram.address_map", "\"mapA\"", origin);
+  }
   if (path == "dram.device") {  // the clock and the address map belong to the device; a later --set may change them
     if (const DramDevice* device = find_dram_device(set.substr(equals + 1)); device != nullptr) {
       reader.override_value("dram.tck_fs", std::to_string(device->tck_fs), origin);
-      reader.override_value("dram.address_map", "\"" + std::string(device->address_map) + "\"", origin);
+      reader.override_value("dram.address_map", "\"mapA\"", origin);
     }
   }
 }
@@ -134,6 +179,11 @@ void apply_set(ConfigReader& reader, const std::string& set) {
 ChipConfig read(ConfigReader reader, const std::vector<std::string>& sets) {
   for (const std::string& set : sets) {
     apply_set(reader, set);
+  }
+  for (const KeyInfo& key : chip_keys()) {
+    if (!key.fallback.empty()) {
+      reader.default_value(key.path, key.fallback);
+    }
   }
   std::map<std::string, ConfigReader> parts;
   for (const KeyInfo& key : chip_keys()) {
@@ -148,6 +198,7 @@ ChipConfig read(ConfigReader reader, const std::vector<std::string>& sets) {
   for (auto& [name, part] : parts) {
     part.finish();
   }
+  chip.dram.address_map = resolve_map(chip);
   if (!reader.failed()) {
     std::string with;
     for (const std::string& set : sets) {
@@ -188,6 +239,8 @@ const char* to_string(KeyType type) {
       return "choice";
     case KeyType::shapes:
       return "shapes";
+    case KeyType::clocks:
+      return "clocks";
   }
   return "?";
 }
@@ -257,7 +310,10 @@ std::string chip_keys_json() {
                 {"unit", key.unit},
                 {"tag", to_string(key.tag)},
                 {"doc", key.doc}};
-    if (key.type == KeyType::uint) {
+    if (!key.fallback.empty()) {
+      one["default"] = Json::parse(key.fallback);
+    }
+    if (key.type == KeyType::uint || key.type == KeyType::clocks) {
       one["min"] = key.min;
       one["max"] = key.max;
     }

@@ -247,6 +247,24 @@ void ConfigReader::override_value(std::string_view dotted, std::string_view json
   node_->root->origins[pointer] = origin;
 }
 
+void ConfigReader::default_value(std::string_view dotted, std::string_view json_text) {
+  TESSERA_CHECK(node_->is_root, "default_value works on the root reader");
+  Json* at = &node_->root->json;
+  std::string_view rest = dotted;
+  for (;;) {
+    if (!at->is_object()) return;  // whoever reads the object says so
+    const std::size_t dot = rest.find('.');
+    const std::string key(rest.substr(0, dot));
+    if (dot == std::string_view::npos) {
+      if (!at->contains(key)) (*at)[key] = parse_strictly(json_text, std::string(dotted));
+      return;
+    }
+    if (!at->contains(key)) (*at)[key] = Json::object();
+    at = &(*at)[key];
+    rest.remove_prefix(dot + 1);
+  }
+}
+
 bool ConfigReader::has(std::string_view key) const { return node_->json->contains(std::string(key)); }
 
 std::vector<std::string> ConfigReader::keys() const {

@@ -38,6 +38,9 @@ class ConfigReader {
   /// it then begin with `origin` (e.g. "--set a.b=3") instead of file and pointer. Throws UserError on broken JSON.
   void override_value(std::string_view dotted, std::string_view json_text, const std::string& origin);
 
+  /// The same where nothing stands at `dotted` yet (also when an object on the way is missing); else does nothing.
+  void default_value(std::string_view dotted, std::string_view json_text);
+
   [[nodiscard]] bool has(std::string_view key) const;
   /// Keys of this object in the order of the alphabet; asking does not count as reading them.
   [[nodiscard]] std::vector<std::string> keys() const;

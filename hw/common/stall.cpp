@@ -40,6 +40,10 @@ const char* stall_name(StallCause cause) {
       return "dram.contention.store";
     case StallCause::dram_contention_core:
       return "dram.contention.core";
+    case StallCause::dram_contention_camera:
+      return "dram.contention.camera";
+    case StallCause::dram_contention_cpu:
+      return "dram.contention.cpu";
     case StallCause::dram_bandwidth:
       return "dram.bandwidth";
     case StallCause::dram_row_miss:

@@ -28,7 +28,9 @@ enum class StallCause : std::uint8_t {
   dram_contention_fetch,
   dram_contention_load,
   dram_contention_store,
-  dram_contention_core,  // another core's traffic
+  dram_contention_core,    // another core's traffic
+  dram_contention_camera,  // background traffic of the chip file
+  dram_contention_cpu,
   dram_bandwidth,
   dram_row_miss,
   dram_refresh,

@@ -7,7 +7,7 @@ from .model import camel
 PATH = re.compile(r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$")
 WORD = re.compile(r"^[a-z][a-z0-9_]*$")
 TAGS = ("arch", "timing", "cost")
-TYPES = ("uint", "string", "choice", "shapes")
+TYPES = ("uint", "string", "choice", "shapes", "clocks")
 
 
 @dataclass
@@ -20,6 +20,7 @@ class Key:
     low: int
     high: int
     choices: list
+    default: object = None  # None: every chip file must say it
 
     @property
     def part(self):
@@ -50,9 +51,11 @@ def build(raw, file):
         path = str(k.get("path"))
         allowed = {"path", "type", "unit", "tag", "doc"}
         if k.get("type") == "uint":
+            allowed |= {"min", "max", "default"}
+        if k.get("type") == "clocks":
             allowed |= {"min", "max"}
         if k.get("type") == "choice":
-            allowed |= {"choices"}
+            allowed |= {"choices", "default"}
         for name in k:
             if name not in allowed:
                 error(path, f"unknown key '{name}'; known: {', '.join(sorted(allowed))}")
@@ -73,11 +76,16 @@ def build(raw, file):
         if not isinstance(k.get("unit"), str):
             error(path, "needs a 'unit' (empty for none)")
         low, high = k.get("min", 0), k.get("max", 0)
-        if k.get("type") == "uint" and not ("min" in k and "max" in k and 0 <= low <= high < 1 << 63):
+        if k.get("type") in ("uint", "clocks") and not ("min" in k and "max" in k and 0 <= low <= high < 1 << 63):
             error(path, f"range [{k.get('min')}, {k.get('max')}]: expected 0 <= min <= max < 2^63")
         choices = k.get("choices", [])
         if k.get("type") == "choice" and (not choices or len(set(choices)) != len(choices)):
             error(path, "a choice needs different 'choices'")
+        default = {} if k.get("type") == "clocks" else k.get("default")
+        if k.get("type") == "uint" and "default" in k and not (type(default) is int and low <= default <= high):
+            error(path, f"default {default!r}: expected an integer in [{low}, {high}]")
+        if k.get("type") == "choice" and "default" in k and default not in choices:
+            error(path, f"default {default!r}: expected one of {', '.join(choices)}")
         keys.append(Key(path, str(k.get("type")), str(k.get("unit")), str(k.get("tag")), str(k.get("doc")), low, high,
-                        choices))
+                        choices, default))
     return keys, errors

@@ -1,4 +1,5 @@
 """isa/chip.hpp and isa/chip.cpp: the chip file as a structure, its key table and a walk over all keys."""
+import json
 import os
 
 from . import strict_json
@@ -8,11 +9,13 @@ from .text import banner, quote
 
 def member_type(key):
     if key.type == "uint":
-        return "std::int64_t", " = 0"
+        return "std::int64_t", f" = {key.default or 0}"
+    if key.type == "clocks":
+        return "std::map<std::string, std::int64_t>", ""
     if key.type == "shapes":
         return "std::vector<PixelShape>", ""
     if key.enum_name:
-        return key.enum_name, f" = {key.enum_name}::{key.choices[0]}"
+        return key.enum_name, f" = {key.enum_name}::{key.default or key.choices[0]}"
     return "std::string", ""
 
 
@@ -31,6 +34,7 @@ def header(keys):
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,7 +64,7 @@ struct PixelShape {
         if part:
             out.append(f"  }} {part};")
     out.append("};\n")
-    out.append("""enum class KeyType : std::uint8_t { uint, text, choice, shapes };
+    out.append("""enum class KeyType : std::uint8_t { uint, text, choice, shapes, clocks };
 enum class KeyTag : std::uint8_t { arch, timing, cost };
 [[nodiscard]] const char* to_string(KeyType type);
 [[nodiscard]] const char* to_string(KeyTag tag);
@@ -70,11 +74,12 @@ struct KeyInfo {
   std::string path;
   KeyType type;
   KeyTag tag;
-  std::int64_t min;  ///< uint only
+  std::int64_t min;  ///< uint and clocks only
   std::int64_t max;
   std::vector<std::string> choices;
   std::string unit;
   std::string doc;
+  std::string fallback;  ///< JSON that stands for an absent key; empty: every chip file must say it
 };
 [[nodiscard]] const std::vector<KeyInfo>& chip_keys();
 
@@ -127,12 +132,13 @@ def source(keys):
             out.append(f"const char* to_string({k.enum_name} value) {{\n  switch (value) {{")
             out += [f"    case {k.enum_name}::{c}:\n      return {quote(c)};" for c in k.choices]
             out.append('  }\n  return "?";\n}\n')
-    names = {"uint": "uint", "string": "text", "choice": "choice", "shapes": "shapes"}
+    names = {"uint": "uint", "string": "text", "choice": "choice", "shapes": "shapes", "clocks": "clocks"}
     out.append("const std::vector<KeyInfo>& chip_keys() {\n  static const std::vector<KeyInfo> keys{")
     for k in keys:
         choices = ", ".join(quote(c) for c in k.choices)
+        fallback = "" if k.default is None else json.dumps(k.default)
         out.append(f"      {{{quote(k.path)}, KeyType::{names[k.type]}, KeyTag::{k.tag}, {k.low}, {k.high}, {{{choices}}}, "
-                   f"{quote(k.unit)}, {quote(k.doc)}}},")
+                   f"{quote(k.unit)}, {quote(k.doc)}, {quote(fallback)}}},")
     out.append("  };\n  return keys;\n}\n\n}  // namespace tessera::isa\n")
     return "\n".join(out)
 

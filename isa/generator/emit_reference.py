@@ -46,6 +46,8 @@ def page(isa, keys):
         out.append(f"| 0x{r.offset:03x} | {name} | {r.access} | 0x{r.reset:x} | {r.doc} |")
     out += ["", "## Chip-file keys", "", "| key | type | range | unit | tag | meaning |", "|---|---|---|---|---|---|"]
     for k in keys:
-        span = f"{k.low} .. {k.high}" if k.type == "uint" else ", ".join(k.choices)
+        span = f"{k.low} .. {k.high}" if k.type in ("uint", "clocks") else ", ".join(k.choices)
+        if k.default not in (None, {}):
+            span += f"; default {k.default}"
         out.append(f"| {k.path} | {k.type} | {span} | {k.unit} | {k.tag} | {k.doc} |")
     return "\n".join(out) + "\n"

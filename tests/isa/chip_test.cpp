@@ -106,7 +106,7 @@ TEST(Chip, SetMessages) {
   EXPECT_EQ(set_message("tiny", {"gemm.rows=abc"}).substr(0, 43), "--set gemm.rows=abc: not valid JSON at byte");
   EXPECT_EQ(set_message("tiny", {"dram.device=DDR9"}),
             "--set dram.device=DDR9: expected one of \"fixed\", \"LPDDR4-3200\", \"LPDDR4-4266\", \"LPDDR5-6400\", "
-            "\"DDR4-3200\"");
+            "\"LPDDR5-6400-8B\", \"DDR4-3200\"");
   EXPECT_EQ(set_message("tiny", {"conv.pixel_shapes=[\"2by1\"]"}),
             "--set conv.pixel_shapes=[\"2by1\"]: expected an array of shapes such as [\"12x1\", \"4x3\"]");
   // two mistakes, one message; the later of two settings of one key holds
@@ -119,7 +119,7 @@ TEST(Chip, SettingADeviceBringsItsClockAndMap) {
     for (const char* quote : {"", "\""}) {
       const ChipConfig chip = load_chip("a1000", {"dram.device=" + (quote + std::string(device.name)) + quote});
       EXPECT_EQ(chip.dram.tck_fs, device.tck_fs);
-      EXPECT_EQ(chip.dram.address_map, device.address_map);
+      EXPECT_EQ(chip.dram.address_map, device.maps[0]);
     }
   }
   const ChipConfig chip = load_chip("a1000", {"dram.device=DDR4-3200", "dram.address_map=off:6,co:7,bg:2,ba:2,ro:16"});
@@ -158,11 +158,47 @@ TEST(Chip, RulesBetweenKeys) {
             "dram.address_map = \"off:6,co:6,ba:3,ro:16\": off has 6 bits: expected 5, a burst of LPDDR4-4266");
   EXPECT_EQ(rule({"dram.address_map=off:5,xx:6,ro:16"}),
             "dram.address_map = \"off:5,xx:6,ro:16\": \"xx:6\" is no field: expected name:bits from the least "
-            "significant bit, separated by commas, names off, bg, co, ba, ro");
+            "significant bit, separated by commas, names off, bg, co, ba, ro, ra");
   EXPECT_EQ(rule({"dram.size_bytes=68719476736"}),
             "dram.size_bytes = 68719476736: expected at most 4294967296, what 4 channels of 30 address bits hold");
   EXPECT_EQ(rule({"edp.lanes=256"}),
             "edp.lanes = 256: expected at most sram.line_bytes = 128 (ports are one line wide)");
+}
+
+TEST(Chip, KeysWithADefaultMayBeAbsent) {
+  std::string text = chip_json(load_chip("a1000", {"cache.size_bytes=65536"}));
+  const std::size_t begin = text.find("\"cache\": {");
+  ASSERT_NE(begin, std::string::npos);
+  text.erase(begin, text.find('}', begin) + 2 - begin);
+  const ChipConfig chip = load_chip_text(text, "old.json");
+  EXPECT_EQ(chip.cache.size_bytes, 0);
+  EXPECT_EQ(chip.cache.ways, 8);
+  EXPECT_EQ(chip_json(chip), chip_json(load_chip("a1000")));
+  EXPECT_EQ(load_chip_text(text, "old.json", {"cache.ways=4"}).cache.ways, 4);
+}
+
+TEST(Chip, TimingsOfTheDram) {
+  const ChipConfig chip = load_chip("a1000", {"dram.timings.tFAW=128", "dram.timings.CL=40", "dram.timings.FAW=130"});
+  EXPECT_EQ(chip.dram.timings, (std::map<std::string, std::int64_t>{{"FAW", 130}, {"RL", 40}})) << "the later holds";
+  EXPECT_EQ(load_chip_text(chip_json(chip), "again.json").dram.timings, chip.dram.timings);
+  EXPECT_NE(timing_hash(chip), timing_hash(load_chip("a1000")));
+  EXPECT_EQ(set_message("a1000", {"dram.timings.FAW=-1"}),
+            "--set dram.timings.FAW=-1: expected a value in [0, 1000000000]");
+  EXPECT_EQ(set_message("a1000", {"dram.timings.FAV=1"}).substr(0, 106),
+            "a1000.json: with --set dram.timings.FAV=1: dram.timings.FAV = 1: unknown; expected one of RL, WL, BL, RCD,");
+}
+
+TEST(Chip, NamedAddressMaps) {
+  EXPECT_EQ(load_chip("a1000", {"dram.device=LPDDR5-6400", "dram.address_map=mapC"}).dram.address_map,
+            "off:5,co:1,bg:2,co:5,ba:2,ro:15");
+  EXPECT_EQ(load_chip("a1000", {"dram.channel_bits=32", "dram.ranks=2"}).dram.address_map,
+            "off:6,co:6,ba:3,ro:16,ra:1");
+  EXPECT_EQ(set_message("a1000", {"dram.address_map=mapB"}),
+            "a1000.json: with --set dram.address_map=mapB: dram.address_map = \"mapB\": LPDDR4-4266 has mapA; or give "
+            "fields, e.g. off:5,co:6,ba:3,ro:16");
+  EXPECT_EQ(set_message("a1000", {"dram.channel_bits=24"}).substr(45, 109),
+            "dram.channel_bits = 24: expected 0 or a power of two in [8, 32] for LPDDR4-4266 (a burst holds 8 to 64 "
+            "bytes)");
 }
 
 TEST(Chip, RulesHoldExactlyAtTheirEdge) {
@@ -187,7 +223,7 @@ TEST(Chip, UsualSettingsAreLegal) {
 
 TEST(Chip, MissingAndUnknownKeysOfAFile) {
   std::string text = chip_json(load_chip("micro"));
-  const std::size_t at = text.find("\"banks\": 4");
+  const std::size_t at = text.find("\"banks\": 4", text.find("\"sram\""));
   ASSERT_NE(at, std::string::npos);
   text.replace(at, 10, "\"bansk\": 4");
   EXPECT_EQ(message_of([&] { static_cast<void>(load_chip_text(text, "m.json")); }),

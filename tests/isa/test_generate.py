@@ -117,7 +117,7 @@ class ChipProofs(unittest.TestCase):
     def test_proofs(self):
         self.broken(lambda k, r: k["cores"].update(tag="fast"), "cores: tag 'fast': expected one of arch, timing, cost")
         self.broken(lambda k, r: k["cores"].update(type="int"),
-                    "cores: type 'int': expected one of uint, string, choice, shapes")
+                    "cores: type 'int': expected one of uint, string, choice, shapes, clocks")
         self.broken(lambda k, r: k["cores"].update(min=3), "cores: range [3, 2]: expected 0 <= min <= max < 2^63")
         self.broken(lambda k, r: k["cores"].pop("doc"), "cores: is not documented: every key needs a 'doc' sentence")
         self.broken(lambda k, r: k["cores"].pop("unit"), "cores: needs a 'unit' (empty for none)")
