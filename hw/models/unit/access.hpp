@@ -36,7 +36,8 @@ class AccessPlan {
   [[nodiscard]] virtual BankMask banks() const = 0;
   /// True if two ports may need one bank in one engine cycle (may be a superset); then fast-forward is not allowed.
   [[nodiscard]] virtual bool may_self_conflict() const = 0;
-  /// Lane-cycles issued (conv, gemm: MAC lanes; edp: elements incl. idle lanes), and counters such as gemm.array_cycles.
+  /// Lane-cycles issued (conv, gemm: MAC lanes; edp: elements incl. idle lanes), and counters such as
+  /// gemm.array_cycles.
   [[nodiscard]] virtual std::int64_t macs_issued() const { return 0; }
   [[nodiscard]] virtual Cycles array_cycles() const { return 0; }
 };
