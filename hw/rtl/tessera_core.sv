@@ -1,0 +1,234 @@
+// The first RTL slice of a Tessera core: command processor, LOAD, STORE, REORDER (plain copy) and the scratchpad with its
+// arbiter, behind the boundary of MACHINE.md section 2: three AXI managers, a control port, an interrupt. README.md of
+// this folder says what of each instruction it takes.
+`timescale 1ns/1ps
+module tessera_core (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  // Control port
+  input  logic        reg_write_i,
+  input  logic [15:0] reg_addr_i,
+  input  logic [31:0] reg_wdata_i,
+  output logic [31:0] reg_rdata_o,
+  output logic        irq_o,
+  // FETCH, LOAD: AR, R. STORE: AW, W, B. RREADY, BREADY and WREADY are 1 at all times.
+  output logic        fetch_ar_valid_o,
+  input  logic        fetch_ar_ready_i,
+  output tessera_core_pkg::axi_ax_t fetch_ar_o,
+  input  logic        fetch_r_valid_i,
+  input  logic        fetch_r_last_i,
+  input  logic        fetch_r_error_i,
+  input  logic [tessera_core_pkg::BeatBits-1:0] fetch_r_data_i,
+  output logic        load_ar_valid_o,
+  input  logic        load_ar_ready_i,
+  output tessera_core_pkg::axi_ax_t load_ar_o,
+  input  logic        load_r_valid_i,
+  input  logic        load_r_last_i,
+  input  logic        load_r_error_i,
+  input  logic [tessera_core_pkg::BeatBits-1:0] load_r_data_i,
+  output logic        store_aw_valid_o,
+  input  logic        store_aw_ready_i,
+  output tessera_core_pkg::axi_ax_t store_aw_o,
+  output logic        store_w_valid_o,
+  output tessera_core_pkg::axi_w_t store_w_o,
+  input  logic        store_b_valid_i,
+  input  logic        store_b_error_i,
+  // For observers (hw/cosim): what happens in this cycle, a bit a unit.
+  output logic [tessera_core_pkg::Units-1:0] start_o,
+  output logic [tessera_core_pkg::Units-1:0] finish_o,
+  output logic [tessera_core_pkg::Units-1:0][tessera_chip_pkg::SramBanks-1:0] req_banks_o,
+  output logic        quiet_o,
+  output logic        stuck_o
+);
+
+  import tessera_isa_pkg::*;
+  import tessera_core_pkg::*;
+  import tessera_slice_pkg::*;
+
+  if ((tessera_chip_pkg::AxiDataBytes & (tessera_chip_pkg::AxiDataBytes - 1)) != 0
+      || (tessera_chip_pkg::SramLineBytes & (tessera_chip_pkg::SramLineBytes - 1)) != 0
+      || (tessera_chip_pkg::SramBanks & (tessera_chip_pkg::SramBanks - 1)) != 0
+      || (tessera_chip_pkg::SramSizeBytes & (tessera_chip_pkg::SramSizeBytes - 1)) != 0) begin : g_bad_sizes
+    $error("axi.data_bytes, sram.line_bytes, sram.banks and sram.size_bytes are powers of two in the slice");
+  end
+
+  logic                            doorbell, running, fault;
+  logic [7:0][AddrWidth-1:0]       base;
+  logic [Units-1:0][AddrWidth-1:0] ring_base;
+  logic [Units-1:0][31:0]          ring_words, write_pointer, read_pointer;
+  logic [3:0]                      fault_queue;
+  logic [31:0]                     fault_index;
+  fault_cause_e                    fault_cause;
+  logic [5:0]                      semaphore_index;
+  logic [7:0]                      semaphore_value;
+  logic [Units-1:0]                conflict, ready, ready_nop, busy, start_nop, bus_error;
+  logic [Units-1:0][1023:0]        head;
+
+  tessera_registers u_registers (
+    .clk_i,
+    .rst_ni,
+    .write_i(reg_write_i),
+    .addr_i(reg_addr_i),
+    .wdata_i(reg_wdata_i),
+    .rdata_o(reg_rdata_o),
+    .doorbell_o(doorbell),
+    .base_o(base),
+    .ring_base_o(ring_base),
+    .ring_words_o(ring_words),
+    .write_pointer_o(write_pointer),
+    .running_i(running),
+    .fault_i(fault),
+    .stuck_i(stuck_o),
+    .fault_queue_i(fault_queue),
+    .fault_index_i(fault_index),
+    .fault_cause_i(fault_cause),
+    .read_pointer_i(read_pointer),
+    .semaphore_o(semaphore_index),
+    .semaphore_value_i(semaphore_value),
+    .conflict_i(conflict)
+  );
+
+  // A fetch error is charged to the queue whose burst it is; LOAD and STORE own their managers.
+  logic fetch_error;
+  assign fetch_error = fetch_r_valid_i && fetch_r_last_i && fetch_r_error_i;
+  always_comb begin
+    bus_error = '0;
+    bus_error[UnitLoad] = load_r_valid_i && load_r_last_i && load_r_error_i;
+    bus_error[UnitStore] = store_b_valid_i && store_b_error_i;
+  end
+
+  tessera_cp u_cp (
+    .clk_i,
+    .rst_ni,
+    .doorbell_i(doorbell),
+    .ring_base_i(ring_base),
+    .ring_words_i(ring_words),
+    .write_pointer_i(write_pointer),
+    .read_pointer_o(read_pointer),
+    .semaphore_i(semaphore_index),
+    .semaphore_value_o(semaphore_value),
+    .running_o(running),
+    .quiet_o,
+    .stuck_o,
+    .fault_o(fault),
+    .fault_queue_o(fault_queue),
+    .fault_index_o(fault_index),
+    .fault_cause_o(fault_cause),
+    .ar_valid_o(fetch_ar_valid_o),
+    .ar_ready_i(fetch_ar_ready_i),
+    .ar_o(fetch_ar_o),
+    .r_valid_i(fetch_r_valid_i),
+    .r_last_i(fetch_r_last_i),
+    .r_data_i(fetch_r_data_i),
+    .r_error_i(fetch_error),
+    .bus_error_i(bus_error),
+    .ready_i(ready),
+    .ready_nop_i(ready_nop),
+    .busy_i(busy),
+    .done_i(finish_o),
+    .start_o,
+    .start_nop_o(start_nop),
+    .head_o(head)
+  );
+
+  // ---- units
+  load_body_t    load_body;
+  store_body_t   store_body;
+  reorder_body_t reorder_body;
+  nop_body_t [Units-1:0] nop_body;
+  sram_req_t     load_write, store_read, reorder_read, reorder_write;
+  logic [Units-1:0]    gnt;
+  logic [LineBits-1:0] store_data, reorder_data;
+
+  assign load_body = head[UnitLoad][LoadBits-1:HeaderBits];
+  assign store_body = head[UnitStore][StoreBits-1:HeaderBits];
+  assign reorder_body = head[UnitReorder][ReorderBits-1:HeaderBits];
+  for (genvar u = 0; u < Units; u++) begin : g_nop
+    assign nop_body[u] = head[u][NopBits-1:HeaderBits];
+  end
+
+  tessera_load u_load (
+    .clk_i,
+    .rst_ni,
+    .ready_o(ready[UnitLoad]),
+    .ready_nop_o(ready_nop[UnitLoad]),
+    .busy_o(busy[UnitLoad]),
+    .start_i(start_o[UnitLoad] && !start_nop[UnitLoad]),
+    .dma_i(load_dma(load_body, base[load_body.f_base_register])),
+    .start_nop_i(start_nop[UnitLoad]),
+    .nop_cycles_i(nop_body[UnitLoad].f_cycles),
+    .done_o(finish_o[UnitLoad]),
+    .ar_valid_o(load_ar_valid_o),
+    .ar_ready_i(load_ar_ready_i),
+    .ar_o(load_ar_o),
+    .r_valid_i(load_r_valid_i),
+    .r_last_i(load_r_last_i),
+    .r_data_i(load_r_data_i),
+    .sram_req_o(load_write),
+    .sram_gnt_i(gnt[UnitLoad]),
+    .conflict_o(conflict[UnitLoad])
+  );
+
+  tessera_store u_store (
+    .clk_i,
+    .rst_ni,
+    .ready_o(ready[UnitStore]),
+    .ready_nop_o(ready_nop[UnitStore]),
+    .busy_o(busy[UnitStore]),
+    .start_i(start_o[UnitStore] && !start_nop[UnitStore]),
+    .dma_i(store_dma(store_body, base[store_body.f_base_register])),
+    .start_nop_i(start_nop[UnitStore]),
+    .nop_cycles_i(nop_body[UnitStore].f_cycles),
+    .done_o(finish_o[UnitStore]),
+    .aw_valid_o(store_aw_valid_o),
+    .aw_ready_i(store_aw_ready_i),
+    .aw_o(store_aw_o),
+    .w_valid_o(store_w_valid_o),
+    .w_o(store_w_o),
+    .b_valid_i(store_b_valid_i),
+    .sram_req_o(store_read),
+    .sram_gnt_i(gnt[UnitStore]),
+    .sram_data_i(store_data),
+    .conflict_o(conflict[UnitStore])
+  );
+
+  assign ready_nop[UnitReorder] = ready[UnitReorder];
+
+  tessera_reorder u_reorder (
+    .clk_i,
+    .rst_ni,
+    .ready_o(ready[UnitReorder]),
+    .busy_o(busy[UnitReorder]),
+    .start_i(start_o[UnitReorder] && !start_nop[UnitReorder]),
+    .copy_i(reorder_copy(reorder_body)),
+    .start_nop_i(start_nop[UnitReorder]),
+    .nop_cycles_i(nop_body[UnitReorder].f_cycles),
+    .done_o(finish_o[UnitReorder]),
+    .read_o(reorder_read),
+    .write_o(reorder_write),
+    .sram_gnt_i(gnt[UnitReorder]),
+    .sram_data_i(reorder_data),
+    .conflict_o(conflict[UnitReorder])
+  );
+
+  tessera_sram u_sram (
+    .clk_i,
+    .rst_ni,
+    .load_write_i(load_write),
+    .store_read_i(store_read),
+    .reorder_read_i(reorder_read),
+    .reorder_write_i(reorder_write),
+    .gnt_o(gnt),
+    .store_data_o(store_data),
+    .reorder_data_o(reorder_data),
+    .req_banks_o
+  );
+
+  // The interrupt is up in the cycle after the section went quiet.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) irq_o <= 1'b0;
+    else if (doorbell) irq_o <= 1'b0;
+    else if (quiet_o || stuck_o) irq_o <= 1'b1;
+  end
+
+endmodule

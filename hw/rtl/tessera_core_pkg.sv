@@ -1,0 +1,80 @@
+// Types at the block boundaries of the RTL slice. Sizes come from the chip file (tessera_chip_pkg, generated).
+`timescale 1ns/1ps
+package tessera_core_pkg;
+
+  import tessera_chip_pkg::*;
+
+  // Units of the slice. Absent units never request, so the rotating orders of FETCH and of the SRAM arbiter over these
+  // three slots equal those over all ten queue ids.
+  localparam int unsigned Units = 3;
+  localparam int unsigned UnitLoad = 0;
+  localparam int unsigned UnitStore = 1;
+  localparam int unsigned UnitReorder = 2;
+  localparam int unsigned UnitWidth = $clog2(Units);
+
+  localparam int unsigned AddrWidth = 40;  // DRAM byte address
+  localparam int unsigned BeatBits = 8 * AxiDataBytes;
+  localparam int unsigned BeatOffsetWidth = $clog2(AxiDataBytes);
+  localparam int unsigned LenWidth = 9;  // beats of a burst, 1 .. 256
+
+  localparam int unsigned LineBits = 8 * SramLineBytes;
+  localparam int unsigned LinesPerBank = SramSizeBytes / SramLineBytes;
+  localparam int unsigned LineOffsetWidth = $clog2(SramLineBytes);
+  localparam int unsigned LineWidth = $clog2(LinesPerBank);
+  localparam int unsigned BankWidth = $clog2(SramBanks);
+  localparam int unsigned SramAddrWidth = BankWidth + LineWidth + LineOffsetWidth;
+
+  localparam int unsigned RowWidth = 24;  // bytes of a DMA row
+  localparam int unsigned LoopWidth = 16;  // iterations of a loop
+
+  // AR or AW: an INCR burst of whole beats.
+  typedef struct packed {
+    logic [LenWidth-1:0]  beats;
+    logic [AddrWidth-1:0] addr;
+  } axi_ax_t;
+
+  typedef struct packed {
+    logic [AxiDataBytes-1:0] strb;
+    logic                    last;
+    logic [BeatBits-1:0]     data;
+  } axi_w_t;
+
+  // Waits and signals of one head.
+  typedef struct packed {
+    tessera_isa_pkg::signal_t [3:0] signals;
+    tessera_isa_pkg::wait_t   [3:0] waits;
+  } sync_t;
+
+  // A DMA instruction of the slice: rows of row_bytes, one piece each, under three loops; index 0 is outermost.
+  typedef struct packed {
+    logic [RowWidth-1:0]           row_bytes;
+    logic [2:0][LoopWidth-1:0]    count;
+    logic [2:0][AddrWidth-1:0]     dram_stride;
+    logic [2:0][SramAddrWidth-1:0] sram_stride;
+    logic [AddrWidth-1:0]          dram_addr;  // base register added
+    logic [SramAddrWidth-1:0]      sram_addr;
+  } dma_t;
+
+  // A REORDER of the slice: runs of whole lines under six loops; addresses and strides in lines.
+  localparam int unsigned SramLineAddrWidth = BankWidth + LineWidth;
+  localparam int unsigned RunWidth = 16;
+  typedef struct packed {
+    logic [RunWidth-1:0]               run_lines;
+    logic [5:0][LoopWidth-1:0]        count;
+    logic [5:0][SramLineAddrWidth-1:0] src_stride;
+    logic [5:0][SramLineAddrWidth-1:0] dst_stride;
+    logic [SramLineAddrWidth-1:0]      src_line;
+    logic [SramLineAddrWidth-1:0]      dst_line;
+  } reorder_t;
+
+  // One access of one line.
+  typedef struct packed {
+    logic [SramLineBytes-1:0] strb;  // write only
+    logic [LineBits-1:0]      data;
+    logic [LineWidth-1:0]     line;
+    logic [BankWidth-1:0]     bank;
+    logic                     write;
+    logic                     valid;
+  } sram_req_t;
+
+endpackage

@@ -1,0 +1,83 @@
+// What the slice takes of each instruction (README.md of this folder): anything else is an illegal_word of its queue.
+`timescale 1ns/1ps
+package tessera_slice_pkg;
+
+  import tessera_isa_pkg::*;
+  import tessera_core_pkg::*;
+
+  // Local semaphores only.
+  function automatic logic header_in_slice(input header_t header);
+    logic in_slice;
+    in_slice = 1'b1;
+    for (int unsigned i = 0; i < 4; i++) begin
+      if (header.f_waits[i].f_count != 8'd0 && header.f_waits[i].f_semaphore[6]) in_slice = 1'b0;
+      if (header.f_signals[i].f_amount != 8'd0 && header.f_signals[i].f_semaphore[6]) in_slice = 1'b0;
+    end
+    return in_slice;
+  endfunction
+
+  // Rows of one piece, no padding, not circular.
+  function automatic logic load_in_slice(input load_body_t b);
+    return b.f_group_bytes >= b.f_row_bytes && b.f_wrap_rows == 16'd0 && b.f_first_row == 16'd0
+        && b.f_fill_groups_before == 8'd0 && b.f_fill_groups_after == 8'd0
+        && b.f_fill_rows_before == 8'd0 && b.f_fill_rows_after == 8'd0;
+  endfunction
+
+  function automatic logic store_in_slice(input store_body_t b);
+    return b.f_group_bytes >= b.f_row_bytes && b.f_wrap_rows == 16'd0 && b.f_first_row == 16'd0;
+  endfunction
+
+  // The plain copy: no fill, everything in whole lines.
+  function automatic logic reorder_in_slice(input reorder_body_t b);
+    logic in_slice;
+    in_slice = b.f_fill == 1'b0
+        && b.f_src_base[LineOffsetWidth-1:0] == '0 && b.f_dst_base[LineOffsetWidth-1:0] == '0
+        && b.f_run_bytes[LineOffsetWidth-1:0] == '0;
+    for (int unsigned d = 0; d < 6; d++) begin
+      if (b.f_dims[d].f_src_stride[LineOffsetWidth-1:0] != '0
+          || b.f_dims[d].f_dst_stride[LineOffsetWidth-1:0] != '0) in_slice = 1'b0;
+    end
+    return in_slice;
+  endfunction
+
+  // The engines work modulo the scratchpad: a legal program stays inside.
+  function automatic dma_t load_dma(input load_body_t b, input logic [AddrWidth-1:0] base);
+    dma_t dma;
+    dma.row_bytes = b.f_row_bytes;
+    dma.dram_addr = base + AddrWidth'(b.f_dram_offset);
+    dma.sram_addr = SramAddrWidth'(b.f_sram_base);
+    for (int unsigned d = 0; d < 3; d++) begin
+      dma.count[d] = b.f_dims[d].f_count;
+      dma.dram_stride[d] = AddrWidth'(b.f_dims[d].f_dram_stride);
+      dma.sram_stride[d] = SramAddrWidth'(b.f_dims[d].f_sram_stride);
+    end
+    return dma;
+  endfunction
+
+  function automatic dma_t store_dma(input store_body_t b, input logic [AddrWidth-1:0] base);
+    dma_t dma;
+    dma.row_bytes = b.f_row_bytes;
+    dma.dram_addr = base + AddrWidth'(b.f_dram_offset);
+    dma.sram_addr = SramAddrWidth'(b.f_sram_base);
+    for (int unsigned d = 0; d < 3; d++) begin
+      dma.count[d] = b.f_dims[d].f_count;
+      dma.dram_stride[d] = AddrWidth'(b.f_dims[d].f_dram_stride);
+      dma.sram_stride[d] = SramAddrWidth'(b.f_dims[d].f_sram_stride);
+    end
+    return dma;
+  endfunction
+
+  function automatic reorder_t reorder_copy(input reorder_body_t b);
+    reorder_t copy;
+    copy.run_lines = RunWidth'(b.f_run_bytes >> LineOffsetWidth);
+    copy.src_line = b.f_src_base[LineOffsetWidth+:SramLineAddrWidth];
+    copy.dst_line = b.f_dst_base[LineOffsetWidth+:SramLineAddrWidth];
+    for (int unsigned d = 0; d < 6; d++) begin
+      copy.count[d] = b.f_dims[d].f_count;
+      copy.src_stride[d] = b.f_dims[d].f_src_stride[LineOffsetWidth+:SramLineAddrWidth];
+      copy.dst_stride[d] = b.f_dims[d].f_dst_stride[LineOffsetWidth+:SramLineAddrWidth];
+    end
+    return copy;
+  endfunction
+
+endpackage

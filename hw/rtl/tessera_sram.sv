@@ -1,0 +1,120 @@
+// The banked scratchpad: arbiter, banks, and the way from banks back to the ports (hw/models/sram/README.md). A unit has
+// one or two access ports and is granted all of them or none. A read port's data come ReadLatency cycles after the
+// grant: one in the bank, the rest in registers here.
+`timescale 1ns/1ps
+module tessera_sram #(
+  parameter int unsigned Banks = tessera_chip_pkg::SramBanks,
+  parameter int unsigned ReadLatency = tessera_chip_pkg::SramReadLatency
+) (
+  input  logic                        clk_i,
+  input  logic                        rst_ni,
+  input  tessera_core_pkg::sram_req_t load_write_i,
+  input  tessera_core_pkg::sram_req_t store_read_i,
+  input  tessera_core_pkg::sram_req_t reorder_read_i,
+  input  tessera_core_pkg::sram_req_t reorder_write_i,
+  output logic [tessera_core_pkg::Units-1:0] gnt_o,
+  output logic [tessera_core_pkg::LineBits-1:0] store_data_o,
+  output logic [tessera_core_pkg::LineBits-1:0] reorder_data_o,
+  output logic [tessera_core_pkg::Units-1:0][Banks-1:0] req_banks_o  // for observers
+);
+
+  import tessera_core_pkg::*;
+
+  localparam int unsigned Ports = 4;
+  localparam int unsigned PortWidth = $clog2(Ports);
+
+  function automatic logic [Banks-1:0] banks_of(input logic valid, input logic [BankWidth-1:0] bank);
+    return valid ? Banks'(1) << bank : '0;
+  endfunction
+
+  sram_req_t [Ports-1:0] req;
+  logic [Ports-1:0]      port_gnt;
+
+  assign req[0] = load_write_i;
+  assign req[1] = store_read_i;
+  assign req[2] = reorder_read_i;
+  assign req[3] = reorder_write_i;
+
+  assign req_banks_o[UnitLoad] = banks_of(req[0].valid, req[0].bank);
+  assign req_banks_o[UnitStore] = banks_of(req[1].valid, req[1].bank);
+  assign req_banks_o[UnitReorder] = banks_of(req[2].valid, req[2].bank) | banks_of(req[3].valid, req[3].bank);
+
+  tessera_sram_arbiter #(
+    .Ports(Units),
+    .Banks(Banks)
+  ) u_arbiter (
+    .clk_i,
+    .rst_ni,
+    .req_banks_i(req_banks_o),
+    .gnt_o
+  );
+
+  assign port_gnt = {{2{gnt_o[UnitReorder]}}, gnt_o[UnitStore], gnt_o[UnitLoad]};
+
+  logic [Banks-1:0][LineBits-1:0] bank_data;
+
+  for (genvar b = 0; b < Banks; b++) begin : g_bank
+    logic [Ports-1:0]     hit;
+    logic [PortWidth-1:0] port;
+
+    for (genvar p = 0; p < Ports; p++) begin : g_hit
+      assign hit[p] = req[p].valid && port_gnt[p] && req[p].bank == BankWidth'(b);
+    end
+
+    always_comb begin
+      port = '0;
+      for (int unsigned p = 0; p < Ports; p++) begin
+        if (hit[p]) port = PortWidth'(p);
+      end
+    end
+
+    tessera_sram_bank #(
+      .Lines(LinesPerBank),
+      .LineBytes(tessera_chip_pkg::SramLineBytes)
+    ) u_bank (
+      .clk_i,
+      .valid_i(hit != '0),
+      .write_i(req[port].write),
+      .line_i(req[port].line),
+      .strb_i(req[port].strb),
+      .data_i(req[port].data),
+      .data_o(bank_data[b])
+    );
+
+    SramBankOnce: assert property (@(posedge clk_i) disable iff (!rst_ni) $onehot0(hit))
+    else $error("two accesses of one bank in one cycle");
+  end
+
+  // Read ports: stage 0 selects the bank that was read, the others wait for the rest of the latency.
+  logic [1:0][LineBits-1:0] read_data;
+
+  for (genvar r = 0; r < 2; r++) begin : g_read
+    logic [BankWidth-1:0] bank_q;
+    logic [LineBits-1:0]  selected;
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) bank_q <= '0;
+      else bank_q <= req[r+1].bank;
+    end
+    assign selected = bank_data[bank_q];
+
+    if (ReadLatency == 1) begin : g_direct
+      assign read_data[r] = selected;
+    end else begin : g_delayed
+      logic [ReadLatency-2:0][LineBits-1:0] stage_q;
+      always_ff @(posedge clk_i or negedge rst_ni) begin
+        if (!rst_ni) begin
+          stage_q <= '0;
+        end else begin
+          stage_q[0] <= selected;
+          for (int unsigned s = 1; s < ReadLatency - 1; s++) stage_q[s] <= stage_q[s-1];
+        end
+      end
+      assign read_data[r] = stage_q[ReadLatency-2];
+    end
+  end
+
+  assign store_data_o = read_data[0];
+  assign reorder_data_o = read_data[1];
+
+endmodule

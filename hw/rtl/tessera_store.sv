@@ -1,0 +1,352 @@
+// STORE: line reader, store buffer, AW and W, responses (hw/models/store/README.md; class StoreCore).
+`timescale 1ns/1ps
+module tessera_store (
+  input  logic                        clk_i,
+  input  logic                        rst_ni,
+  output logic                        ready_o,
+  output logic                        ready_nop_o,
+  output logic                        busy_o,
+  input  logic                        start_i,
+  input  tessera_core_pkg::dma_t      dma_i,
+  input  logic                        start_nop_i,
+  input  logic [31:0]                 nop_cycles_i,
+  output logic                        done_o,
+  // AXI write manager; BREADY is always 1, WREADY is 1 by the rules of the boundary.
+  output logic                        aw_valid_o,
+  input  logic                        aw_ready_i,
+  output tessera_core_pkg::axi_ax_t   aw_o,
+  output logic                        w_valid_o,
+  output tessera_core_pkg::axi_w_t    w_o,
+  input  logic                        b_valid_i,
+  // SRAM: data come sram.read_latency cycles after the grant.
+  output tessera_core_pkg::sram_req_t sram_req_o,
+  input  logic                        sram_gnt_i,
+  input  logic [tessera_core_pkg::LineBits-1:0] sram_data_i,
+  output logic                        conflict_o
+);
+
+  import tessera_core_pkg::*;
+
+  localparam int unsigned DataBytes = tessera_chip_pkg::AxiDataBytes;
+  localparam int unsigned LineBytes = tessera_chip_pkg::SramLineBytes;
+  localparam int unsigned Outstanding = tessera_chip_pkg::AxiWriteOutstanding;
+  localparam int unsigned InFlight = tessera_chip_pkg::StoreInFlight;
+  localparam int unsigned ReadLatency = tessera_chip_pkg::SramReadLatency;
+  localparam int unsigned BufferBytes = tessera_chip_pkg::StoreBufferBytes;
+  localparam int unsigned BufferBeats = BufferBytes / DataBytes;
+  localparam int unsigned MaxBurst = tessera_chip_pkg::AxiMaxBurstBeats;
+  localparam int unsigned BurstLimit = (MaxBurst < BufferBeats) ? MaxBurst : BufferBeats;
+  localparam int unsigned OutWidth = $clog2(Outstanding + 1);
+  localparam int unsigned FlightWidth = $clog2(InFlight + 1);
+  localparam int unsigned FlightIndexWidth = (InFlight > 1) ? $clog2(InFlight) : 1;
+  localparam int unsigned BeatCountWidth = $clog2(BufferBeats + 1);
+  localparam int unsigned BeatIndexWidth = $clog2(BufferBeats);
+  localparam int unsigned SegmentWidth = $clog2(LineBytes + 1);
+
+  // What STORE knows of a burst between its first line and its W beats.
+  typedef struct packed {
+    logic                       last;  // of its instruction
+    logic [RowWidth-1:0]        payload;
+    logic [BeatOffsetWidth-1:0] skip;
+    axi_ax_t                    ax;
+  } burst_t;
+
+  // A segment on its way through the SRAM.
+  typedef struct packed {
+    logic                       valid;
+    logic                       ends_burst;
+    logic [SegmentWidth-1:0]    bytes;
+    logic [LineOffsetWidth-1:0] line_offset;
+    logic [BeatOffsetWidth-1:0] beat_offset;
+    logic [BeatIndexWidth-1:0]  beat;  // of the buffer
+  } segment_t;
+
+  function automatic logic [BeatIndexWidth-1:0] add_beats(input logic [BeatIndexWidth-1:0] index,
+                                                          input logic [LenWidth-1:0] beats);
+    logic [LenWidth:0] sum;
+    sum = (LenWidth+1)'(index) + (LenWidth+1)'(beats);
+    if (sum >= (LenWidth+1)'(BufferBeats)) sum -= (LenWidth+1)'(BufferBeats);
+    return BeatIndexWidth'(sum);
+  endfunction
+
+  // ---- SRAM side: the youngest instruction
+  logic                       reading_q, enters, segment, moves, last_row, burst_last;
+  logic [RowWidth-1:0]        left_in_burst_q, left_in_burst, payload, left, bytes, to_line_end;
+  logic [SramAddrWidth-1:0]   addr;
+  logic [BeatOffsetWidth-1:0] beat_offset, skip;
+  logic [LineOffsetWidth-1:0] line_offset;
+  logic [BeatCountWidth-1:0]  free_q;
+  logic [BeatIndexWidth-1:0]  reserve_q, fill_q, fill;
+  axi_ax_t                    burst_ax;
+  burst_t                     new_burst;
+
+  tessera_burst_walk #(
+    .BurstLimit(BurstLimit)
+  ) u_bursts (
+    .clk_i,
+    .rst_ni,
+    .load_i(start_i),
+    .dma_i,
+    .advance_i(enters),
+    .burst_o(burst_ax),
+    .skip_o(skip),
+    .payload_o(payload),
+    .last_o(burst_last)
+  );
+
+  tessera_row_walk u_rows (
+    .clk_i,
+    .rst_ni,
+    .load_i(start_i),
+    .dma_i,
+    .take_i(moves),
+    .bytes_i(bytes),
+    .addr_o(addr),
+    .left_o(left),
+    .beat_offset_o(beat_offset),
+    .last_row_o(last_row)
+  );
+
+  // A burst is entered, and its whole space taken, in the cycle of its first line request.
+  assign enters = reading_q && left_in_burst_q == '0 && LenWidth'(free_q) >= burst_ax.beats;
+  assign left_in_burst = enters ? payload : left_in_burst_q;
+  assign segment = reading_q && left_in_burst != '0;
+  assign line_offset = addr[LineOffsetWidth-1:0];
+  assign to_line_end = RowWidth'(LineBytes) - RowWidth'(line_offset);
+  assign bytes = (to_line_end < left_in_burst) ? to_line_end : left_in_burst;
+  assign moves = segment && sram_gnt_i;
+  assign conflict_o = segment && !sram_gnt_i;
+  assign fill = enters ? reserve_q : fill_q;
+
+  assign new_burst.ax = burst_ax;
+  assign new_burst.skip = skip;
+  assign new_burst.payload = payload;
+  assign new_burst.last = burst_last;
+
+  assign sram_req_o.valid = segment;
+  assign sram_req_o.write = 1'b0;
+  assign sram_req_o.bank = addr[SramAddrWidth-1-:BankWidth];
+  assign sram_req_o.line = addr[LineOffsetWidth+:LineWidth];
+  assign sram_req_o.data = '0;
+  assign sram_req_o.strb = '0;
+
+  logic w_sent;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      reading_q <= 1'b0;
+      left_in_burst_q <= '0;
+      free_q <= BeatCountWidth'(BufferBeats);
+      reserve_q <= '0;
+      fill_q <= '0;
+    end else begin
+      if (start_i) reading_q <= 1'b1;
+      else if (moves && bytes == left && last_row) reading_q <= 1'b0;
+      left_in_burst_q <= left_in_burst - (moves ? bytes : '0);
+      free_q <= free_q - (enters ? BeatCountWidth'(burst_ax.beats) : '0) + BeatCountWidth'(w_sent);
+      if (enters) reserve_q <= add_beats(reserve_q, burst_ax.beats);
+      fill_q <= moves ? add_beats(fill, LenWidth'((RowWidth'(beat_offset) + bytes) >> BeatOffsetWidth))
+                      : fill;
+    end
+  end
+
+  // ---- read latency: stage ReadLatency - 1 holds the segment whose line is on sram_data_i
+  segment_t [ReadLatency-1:0] pipe_q;
+  segment_t                   arrived;
+
+  assign arrived = pipe_q[ReadLatency-1];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      pipe_q <= '0;
+    end else begin
+      pipe_q[0] <= '{valid: moves, ends_burst: bytes == left_in_burst, bytes: SegmentWidth'(bytes),
+                     line_offset: line_offset, beat_offset: beat_offset, beat: fill};
+      for (int unsigned i = 1; i < ReadLatency; i++) pipe_q[i] <= pipe_q[i-1];
+    end
+  end
+
+  // ---- store buffer
+  logic [7:0] buffer_q [BufferBytes];
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned i = 0; i < LineBytes; i++) begin
+      if (arrived.valid && i < 32'(arrived.bytes)) begin
+        buffer_q[(32'(arrived.beat) * DataBytes + 32'(arrived.beat_offset) + i) % BufferBytes]
+            <= sram_data_i[8*(32'(arrived.line_offset) + i)+:8];
+      end
+    end
+  end
+
+  // ---- AW
+  burst_t                    head_burst, held_burst_q, aw_burst;
+  logic                      head_valid, raise, aw_accepted, aw_held_q, generating_q;
+  logic [BeatCountWidth-1:0] whole_q;  // bursts at the head of u_entered that are whole in the buffer
+  logic [OutWidth-1:0]       outstanding_q, outstanding_now;
+
+  tessera_fifo #(
+    .Width($bits(burst_t)),
+    .Depth(BufferBeats)
+  ) u_entered (
+    .clk_i,
+    .rst_ni,
+    .clear_i(1'b0),
+    .push_i(enters),
+    .data_i(new_burst),
+    .pop_i(raise),
+    .valid_o(head_valid),
+    .data_o(head_burst)
+  );
+
+  assign outstanding_now = outstanding_q - OutWidth'(b_valid_i);
+  assign raise = !aw_held_q && whole_q != '0 && outstanding_now < OutWidth'(Outstanding);
+  assign aw_burst = aw_held_q ? held_burst_q : head_burst;
+  assign aw_valid_o = raise || aw_held_q;
+  assign aw_o = aw_burst.ax;
+  assign aw_accepted = aw_valid_o && aw_ready_i;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      aw_held_q <= 1'b0;
+      held_burst_q <= '0;
+      whole_q <= '0;
+      outstanding_q <= '0;
+      generating_q <= 1'b0;
+    end else begin
+      aw_held_q <= aw_valid_o && !aw_ready_i;
+      if (raise) held_burst_q <= head_burst;
+      whole_q <= whole_q + BeatCountWidth'(arrived.valid && arrived.ends_burst) - BeatCountWidth'(raise);
+      outstanding_q <= outstanding_now + OutWidth'(raise);
+      if (start_i) generating_q <= 1'b1;
+      else if (aw_accepted && aw_burst.last) generating_q <= 1'b0;
+    end
+  end
+
+  // ---- W: bursts in the order of their AW, a beat a cycle
+  burst_t                    w_burst;
+  logic                      w_pop;
+  logic [LenWidth-1:0]       w_index_q;
+  logic [BeatIndexWidth-1:0] w_beat_q;
+
+  tessera_fifo #(
+    .Width($bits(burst_t)),
+    .Depth(Outstanding)
+  ) u_sending (
+    .clk_i,
+    .rst_ni,
+    .clear_i(1'b0),
+    .push_i(aw_accepted),
+    .data_i(aw_burst),
+    .pop_i(w_pop),
+    .valid_o(w_sent),
+    .data_o(w_burst)
+  );
+
+  logic unused_last;
+  assign unused_last = w_burst.last;
+
+  assign w_valid_o = w_sent;
+  assign w_o.last = w_index_q == w_burst.ax.beats - LenWidth'(1);
+  assign w_pop = w_sent && w_o.last;
+
+  always_comb begin
+    for (int unsigned i = 0; i < DataBytes; i++) begin
+      logic [RowWidth:0] position;  // in the burst
+      position = (RowWidth+1)'(w_index_q) * (RowWidth+1)'(DataBytes) + (RowWidth+1)'(i);
+      w_o.strb[i] = position >= (RowWidth+1)'(w_burst.skip)
+                    && position < (RowWidth+1)'(w_burst.skip) + (RowWidth+1)'(w_burst.payload);
+      w_o.data[8*i+:8] = buffer_q[32'(w_beat_q) * DataBytes + i];
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      w_index_q <= '0;
+      w_beat_q <= '0;
+    end else if (w_sent) begin
+      w_index_q <= w_o.last ? '0 : w_index_q + LenWidth'(1);
+      w_beat_q <= add_beats(w_beat_q, LenWidth'(1));
+    end
+  end
+
+  // ---- instructions in flight: responses still to come, oldest at flight_head_q
+  localparam int unsigned ResponseWidth = OutWidth;  // never more than the outstanding bursts
+  logic [InFlight-1:0][ResponseWidth-1:0] responses_q, responses_d;
+  logic [InFlight-1:0]                    all_raised_q, all_raised_d;
+  logic [FlightIndexWidth-1:0]            flight_head_q, flight_tail_q, youngest_q;
+  logic [FlightWidth-1:0]                 in_flight_q;
+  logic                                   finishes, done_q, nop_busy, nop_done;
+
+  function automatic logic [FlightIndexWidth-1:0] next_flight(input logic [FlightIndexWidth-1:0] index);
+    return (index == FlightIndexWidth'(InFlight - 1)) ? '0 : index + FlightIndexWidth'(1);
+  endfunction
+
+  // Only the youngest instruction has bursts without AW.
+  always_comb begin
+    responses_d = responses_q;
+    all_raised_d = all_raised_q;
+    if (raise) begin
+      responses_d[youngest_q] += ResponseWidth'(1);
+      if (head_burst.last) all_raised_d[youngest_q] = 1'b1;
+    end
+    if (b_valid_i) responses_d[flight_head_q] -= ResponseWidth'(1);
+  end
+
+  assign finishes = in_flight_q != '0 && all_raised_d[flight_head_q]
+                    && responses_d[flight_head_q] == '0;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      responses_q <= '0;
+      all_raised_q <= '0;
+      flight_head_q <= '0;
+      flight_tail_q <= '0;
+      youngest_q <= '0;
+      in_flight_q <= '0;
+      done_q <= 1'b0;
+    end else begin
+      responses_q <= responses_d;
+      all_raised_q <= all_raised_d;
+      if (start_i) begin
+        youngest_q <= flight_tail_q;
+        flight_tail_q <= next_flight(flight_tail_q);
+        all_raised_q[flight_tail_q] <= 1'b0;
+      end
+      if (finishes) flight_head_q <= next_flight(flight_head_q);
+      in_flight_q <= in_flight_q + FlightWidth'(start_i) - FlightWidth'(finishes);
+      done_q <= finishes;
+    end
+  end
+
+  // ---- popping
+  tessera_nop u_nop (
+    .clk_i,
+    .rst_ni,
+    .start_i(start_nop_i),
+    .cycles_i(nop_cycles_i),
+    .busy_o(nop_busy),
+    .done_o(nop_done)
+  );
+
+  assign ready_o = !generating_q && in_flight_q < FlightWidth'(InFlight) && !nop_busy;
+  assign ready_nop_o = in_flight_q == '0 && !nop_busy;
+  assign busy_o = in_flight_q != '0 || nop_busy;
+  assign done_o = done_q || nop_done;
+
+  StoreAwStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      (aw_valid_o && !aw_ready_i) |=> (aw_valid_o && $stable(aw_o)))
+  else $error("a refused AW is held unchanged");
+
+  StoreStartReady: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      (!start_i || ready_o) && (!start_nop_i || ready_nop_o))
+  else $error("popped an instruction without room");
+
+  StoreWholeEntered: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      whole_q != '0 |-> head_valid)
+  else $error("a whole burst was entered before");
+
+  StoreResponse: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      b_valid_i |-> (outstanding_q != '0 && responses_q[flight_head_q] != '0))
+  else $error("a B came that nobody waits for");
+
+endmodule
