@@ -41,7 +41,7 @@ void add_run_options(CLI::App& command, RunOptions& o) {
   command.add_flag("--no-shortcuts", o.no_shortcuts, "Steps every cycle; the result must not change");
   command.add_option("--process-order", o.process_order_seed,
                      "Seed that shuffles SystemC processes; nothing may change");
-  command.add_option("--ideal", o.ideal, "What-if: dram, sram or overlap (a later version)");
+  command.add_option("--ideal", o.ideal, "What-if cycles beside the run: dram, sram, overlap (repeatable)");
   command.add_option("--compare", o.compare, "Oracles to compare with: graph,reference")->delimiter(',');
   command.add_option("--report", o.report, "Writes the run report (JSON)");
   command.add_option("--trace", o.trace, "Writes the timeline (Chrome trace JSON, opens in Perfetto)");

@@ -28,8 +28,8 @@ void check_options(const isa::Program& program, const RunOptions& o) {
     }
   }
   for (const std::string& name : o.ideal) {
-    if (name != "dram" && name != "sram") {
-      user_error("--ideal ", name, ": expected dram or sram (overlap is not built yet)");
+    if (name != "dram" && name != "sram" && name != "overlap") {
+      user_error("--ideal ", name, ": expected dram, sram or overlap");
     }
   }
   if (o.timing_only && (!o.compare.empty() || !o.output_dir.empty())) {
@@ -132,6 +132,7 @@ std::map<std::string, Cycles> run_ideals(const isa::Program& program, const isa:
     platform::RunOptions options = platform_options(program, chip, layout, dram, timing);
     options.ideal_dram = name == "dram";
     options.ideal_sram = name == "sram";
+    options.ideal_overlap = name == "overlap";
     out[name] = platform::run_program(program, chip, layout, dram, options).cycles;
   }
   return out;

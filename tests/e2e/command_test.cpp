@@ -1,0 +1,143 @@
+// The command as others script against it: exit codes, one message that says where and what is legal, nothing left
+// behind, and JSON that two runs write alike.
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+
+#include "hw/common/file.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Answer {
+  int code = -1;
+  std::string text;  // both streams
+};
+
+Answer tessera_command(const std::string& arguments) {
+  Answer answer;
+  FILE* pipe = popen((std::string(TESSERA_COMMAND) + " " + arguments + " 2>&1").c_str(), "r");
+  std::array<char, 4096> block;
+  while (const std::size_t n = fread(block.data(), 1, block.size(), pipe)) answer.text.append(block.data(), n);
+  answer.code = WEXITSTATUS(pclose(pipe));
+  return answer;
+}
+
+/// An empty folder of this test's own.
+fs::path workplace() {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  const fs::path dir = fs::path(testing::TempDir()) / (std::string("tessera_") + test->name());
+  fs::remove_all(dir);
+  fs::create_directories(dir);
+  return dir;
+}
+
+std::string data(const char* name) { return std::string(TESSERA_TEST_DATA) + "/" + name; }
+
+void expect_parts(const Answer& answer, int code, const std::vector<std::string>& parts) {
+  EXPECT_EQ(answer.code, code) << answer.text;
+  for (const std::string& part : parts) {
+    EXPECT_NE(answer.text.find(part), std::string::npos) << "'" << part << "' is not in:\n" << answer.text;
+  }
+}
+
+TEST(Command, AStuckProgramNamesTheWaitForCycle) {
+  const fs::path dir = workplace();
+  ASSERT_EQ(tessera_command("asm " + data("stuck.s") + " --chip tiny -o " + (dir / "p").string()).code, 0);
+  for (const char* backend : {"tlm", "reference"}) {
+    expect_parts(tessera_command("run " + (dir / "p").string() + " --timing-only --backend " + backend), 3,
+                 {"edp", "reorder", "semaphore 1", "semaphore 2"});
+  }
+}
+
+TEST(Command, ARaceIsNamedByBothInstructions) {
+  const fs::path dir = workplace();
+  ASSERT_EQ(tessera_command("asm " + data("race.s") + " --chip tiny -o " + (dir / "p").string()).code, 0);
+  expect_parts(tessera_command("run " + (dir / "p").string() + " --backend reference"), 3,
+               {"race", "load", "reorder", "0x20"});
+}
+
+TEST(Command, AFaultHaltsWithItsCause) {
+  const fs::path dir = workplace();
+  ASSERT_EQ(tessera_command("asm " + data("fault.s") + " --chip tiny -o " + (dir / "p").string()).code, 0);
+  expect_parts(tessera_command("run " + (dir / "p").string()), 3, {"load", "dram_limit"});
+}
+
+TEST(Command, WrongChipKeysSayWhatIsLegal) {
+  expect_parts(tessera_command("chip show tiny --set conv.window_byte=3"), 2, {"conv.window_byte", "window_bytes"});
+  expect_parts(tessera_command("chip show tiny --set sram.banks=65"), 2, {"sram.banks", "[1, 64]"});
+  expect_parts(tessera_command("chip show nochip"), 2, {"nochip", "a1000", "tiny"});
+  const fs::path dir = workplace();
+  nlohmann::json chip = nlohmann::json::parse(tessera_command("chip show tiny").text);
+  chip["gemm"]["rows"] = "eight";
+  std::ofstream(dir / "bad.json") << chip.dump();
+  expect_parts(tessera_command("chip check " + (dir / "bad.json").string()), 2, {"bad.json", "/gemm/rows"});
+}
+
+TEST(Command, BrokenModelsLeaveNothingBehind) {
+  const fs::path dir = workplace();
+  ASSERT_EQ(tessera_command("zoo build squeezenet -o " + (dir / "net.onnx").string()).code, 0);
+  const std::string whole = read_file(dir / "net.onnx");
+  std::ofstream(dir / "cut.onnx", std::ios::binary) << whole.substr(0, whole.size() / 2);
+  expect_parts(tessera_command("compile " + (dir / "cut.onnx").string() + " --chip tiny -o " + (dir / "p").string()), 2,
+               {"cut.onnx"});
+  std::set<std::string> left;
+  for (const auto& entry : fs::directory_iterator(dir)) left.insert(entry.path().filename());
+  EXPECT_EQ(left, (std::set<std::string>{"cut.onnx", "net.onnx"}));
+}
+
+TEST(Command, ProgramsRefuseAnotherArchitectureAndMissingWeights) {
+  const fs::path dir = workplace();
+  const std::string program = (dir / "p").string();
+  ASSERT_EQ(tessera_command("zoo build squeezenet -o " + (dir / "net.onnx").string()).code, 0);
+  const Answer compiled = tessera_command("compile " + (dir / "net.onnx").string() + " --chip a1000 -o " + program);
+  ASSERT_EQ(compiled.code, 0) << compiled.text;
+  expect_parts(tessera_command("run " + program + " --chip j5"), 2, {"another architecture", "conv.cout_lanes"});
+  expect_parts(tessera_command("run " + program + " --set dram.channels=1 --timing-only"), 0, {"latency"});
+  fs::remove(dir / "p" / "weights.bin");
+  expect_parts(tessera_command("run " + program), 2, {"weights.bin", "--timing-only"});
+  expect_parts(tessera_command("run " + program + " --timing-only"), 0, {"latency"});
+}
+
+TEST(Command, TwoRunsWithOneSeedWriteTheSameBytes) {
+  const fs::path dir = workplace();
+  ASSERT_EQ(tessera_command("zoo build squeezenet -o " + (dir / "net.onnx").string()).code, 0);
+  std::vector<nlohmann::json> reports;
+  for (const char* run : {"1", "2"}) {
+    const std::string out = (dir / run).string();
+    const Answer answer =
+        tessera_command("simulate " + (dir / "net.onnx").string() + " --chip a1000 --seed 5 --report " + out +
+                        ".json --trace " + out + ".trace --instr-trace " + out + ".csv");
+    ASSERT_EQ(answer.code, 0) << answer.text;
+    reports.push_back(nlohmann::json::parse(read_file(out + ".json")));
+    reports.back().erase("wall_s");
+  }
+  EXPECT_EQ(reports[0].dump(), reports[1].dump());
+  EXPECT_EQ(read_file(dir / "1.trace"), read_file(dir / "2.trace"));
+  EXPECT_EQ(read_file(dir / "1.csv"), read_file(dir / "2.csv"));
+  // Another seed gives other inputs, so the comparison above compares something.
+  ASSERT_EQ(tessera_command("simulate " + (dir / "net.onnx").string() + " --chip a1000 --seed 6 --report " +
+                            (dir / "3.json").string())
+                .code,
+            0);
+  EXPECT_NE(nlohmann::json::parse(read_file(dir / "3.json")).at("outputs"), reports[0].at("outputs"));
+}
+
+TEST(Command, UnknownOptionsAndCommandsExitWithTwo) {
+  for (const char* arguments :
+       {"", "nonsense", "run", "zoo build nothing -o /tmp/x.onnx", "diff a", "simulate x.onnx"}) {
+    EXPECT_EQ(tessera_command(arguments).code, 2) << arguments;
+  }
+  EXPECT_EQ(tessera_command("--help").code, 0);
+  EXPECT_EQ(tessera_command("run --help").code, 0);
+}
+
+}  // namespace
+}  // namespace tessera
