@@ -6,7 +6,7 @@ packages=(
   libsystemc-dev verilator zlib1g-dev
   libonnx-dev libprotobuf-dev protobuf-compiler
   nlohmann-json3-dev libcli11-dev
-  libgtest-dev libbenchmark-dev
+  libgtest-dev libbenchmark-dev time
   clang-format-14
 )
 optional=(gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf)  # compile-checks the firmware header

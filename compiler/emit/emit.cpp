@@ -113,7 +113,7 @@ class Emitter {
     const std::vector<WorkItem> work(section.items.begin() + static_cast<std::ptrdiff_t>(first),
                                      section.items.begin() + static_cast<std::ptrdiff_t>(end));
     isa::Section out;
-    out.name = detail::concat("section ", schedule_.program.sections.size());
+    out.name = detail::concat("npu", schedule_.program.sections.size());
     for (const OrderedItem& ordered : ordering.items) append(out, ordered, work);
     schedule_.program.sections.push_back(std::move(out));
     estimate_.section(work, ordering.producers, options_.one_at_a_time);

@@ -55,9 +55,10 @@ void count_traffic(const ReportInput& in, Attribution& out) {
     const Bytes useful = info ? info->useful_bytes : moved;
     TESSERA_CHECK(useful <= moved, "instruction ", record.index, " of queue ", int{record.queue}, " in section ",
                   record.section, " claims ", useful, " useful bytes and moved ", moved);
-    slot(kind) += useful;
-    slot(isa::Traffic::padding) += moved - useful;
-    out.useful_work[unit_name(in.chip, record.core, record.queue)] += moved;
+    // The records are those of the first frame; every frame moves the same bytes.
+    slot(kind) += useful * in.frames;
+    slot(isa::Traffic::padding) += (moved - useful) * in.frames;
+    out.useful_work[unit_name(in.chip, record.core, record.queue)] += moved * in.frames;
   }
 }
 
@@ -89,7 +90,8 @@ void sum_layers(const ReportInput& in, Attribution& out) {
   }
 }
 
-/// A group owns the time from the end of the groups before it to its own last finish; "start" and "end" close the run.
+/// A group owns the time from the end of the groups before it to its own last finish; "start" and "end" close the first
+/// frame, further frames are one row.
 void span_groups(const ReportInput& in, Attribution& out) {
   const auto& layers = in.program.layers;
   std::vector<GroupSpan> spans(in.program.groups.size());
@@ -113,7 +115,10 @@ void span_groups(const ReportInput& in, Attribution& out) {
     at = span.end;
     out.groups.push_back(span);
   }
-  out.groups.push_back({"end", {}, at, in.result.cycles, in.result.host_read_bytes, in.result.host_write_bytes});
+  const Cycles first_end = std::max(at, out.first_frame_cycles);
+  out.groups.push_back({"end", {}, at, first_end, in.result.host_read_bytes, in.result.host_write_bytes});
+  if (in.frames > 1)
+    out.groups.push_back({"frames 2.." + std::to_string(in.frames), {}, first_end, in.result.cycles, 0, 0});
 }
 
 }  // namespace
@@ -139,14 +144,11 @@ const isa::InstructionInfo* info_of(const isa::Program& program, const hw::Instr
 
 Attribution attribute(const ReportInput& input) {
   Attribution out;
+  out.first_frame_cycles = input.result.frame_ends.empty() ? input.result.cycles : input.result.frame_ends.front();
   count_useful_work(input, out);
   count_traffic(input, out);
   sum_layers(input, out);
   span_groups(input, out);
-  const std::size_t per_frame = input.program.sections.size();
-  out.first_frame_cycles = input.result.sections.size() >= per_frame && per_frame > 0
-                               ? input.result.sections[per_frame - 1].end
-                               : input.result.cycles;
   return out;
 }
 

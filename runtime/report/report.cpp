@@ -135,6 +135,16 @@ json compare_json(const ReportInput& in) {
   return out;
 }
 
+/// Images a second: 1 / latency for one frame, steady state (first frame's end to last frame's end) for several.
+double frames_per_second(const ReportInput& in, double frame_s) {
+  const auto& ends = in.result.frame_ends;
+  if (ends.size() > 1) {
+    return static_cast<double>(in.program.batch) * static_cast<double>(ends.size() - 1) *
+           static_cast<double>(in.chip.clock_hz) / static_cast<double>(ends.back() - ends.front());
+  }
+  return frame_s > 0 ? static_cast<double>(in.program.batch) / frame_s : 0.0;
+}
+
 json common_fields(const isa::Program& program, const isa::ChipConfig& chip) {
   return {{"schema", "tessera.run/1"},
           {"tool_version", kToolVersion},
@@ -157,9 +167,7 @@ json build_report(const ReportInput& in) {
   out["backend"] = in.backend;
   out["cycles"] = in.result.cycles;
   out["latency_s"] = frame_s;
-  out["fps"] = in.result.cycles > 0 ? static_cast<double>(in.frames) * static_cast<double>(in.program.batch) *
-                                          static_cast<double>(in.chip.clock_hz) / static_cast<double>(in.result.cycles)
-                                    : 0.0;
+  out["fps"] = frames_per_second(in, frame_s);
   out["frames"] = in.frames;
   out["wall_s"] = in.wall_s;
   out["stepped_cycles"] = in.result.stepped_cycles;

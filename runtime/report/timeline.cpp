@@ -1,8 +1,10 @@
 // A run's records as timeline slices and counters (traces/timeline.hpp).
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "isa/isa.hpp"
+#include "isa/semantics/footprint.hpp"
 #include "runtime/report/attribution.hpp"
 #include "runtime/report/report.hpp"
 
@@ -94,6 +96,93 @@ void add_in_flight(const ReportInput& in, traces::Timeline& out) {
   }
 }
 
+/// One SRAM line's content: from the first write to the last read before it is written anew.
+struct LineLife {
+  Cycles begin = -1;
+  Cycles last_use = 0;
+  bool read = false;
+};
+
+/// Bytes of SRAM that hold something still to be read, from what the instructions touch and when.
+class Occupancy {
+ public:
+  explicit Occupancy(const isa::ChipConfig& chip)
+      : chip_(chip), lines_(static_cast<std::size_t>(chip.sram.banks * chip.sram.size_bytes / chip.sram.line_bytes)) {}
+
+  void use(const isa::Instruction& instruction, const hw::InstructionRecord& record) {
+    for (const semantics::Range& range : semantics::footprint(instruction, chip_)) {
+      if (range.dram) continue;
+      const std::int64_t last =
+          std::min<std::int64_t>((range.end - 1) / chip_.sram.line_bytes, static_cast<std::int64_t>(lines_.size()) - 1);
+      for (std::int64_t i = range.begin / chip_.sram.line_bytes; i <= last; ++i) {
+        touch(lines_[static_cast<std::size_t>(i)], range.write, record);
+      }
+    }
+  }
+  /// Change of occupied lines at each cycle.
+  std::map<Cycles, std::int64_t> finish() {
+    for (LineLife& line : lines_) close(line);
+    return changes_;
+  }
+
+ private:
+  void touch(LineLife& line, bool write, const hw::InstructionRecord& record) {
+    if (write && line.read) close(line);
+    if (line.begin < 0) line.begin = record.start;
+    line.read = line.read || !write;
+    line.last_use = std::max(line.last_use, record.finish);
+  }
+  void close(LineLife& line) {
+    if (line.begin >= 0) {
+      ++changes_[line.begin];
+      --changes_[line.last_use];
+    }
+    line = {};
+  }
+
+  const isa::ChipConfig& chip_;
+  std::vector<LineLife> lines_;
+  std::map<Cycles, std::int64_t> changes_;
+};
+
+/// The instructions of one stream in order, decoded once.
+std::vector<isa::Instruction> decode_stream(const isa::QueueStream& stream) {
+  std::vector<isa::Instruction> out;
+  for (std::size_t at = 0; at < stream.words.size();) {
+    const isa::DecodeResult decoded = isa::decode(stream.words.data() + at, stream.words.size() - at);
+    if (!decoded.ok()) break;
+    out.push_back(decoded.instruction);
+    at += decoded.words;
+  }
+  return out;
+}
+
+void add_occupancy(const ReportInput& in, traces::Timeline& out) {
+  std::map<std::array<int, 3>, std::vector<isa::Instruction>> decoded;
+  for (std::size_t s = 0; s < in.program.sections.size(); ++s) {
+    for (const isa::QueueStream& stream : in.program.sections[s].streams) {
+      decoded[{static_cast<int>(s), stream.core, stream.queue}] = decode_stream(stream);
+    }
+  }
+  std::vector<const hw::InstructionRecord*> order;
+  for (const hw::InstructionRecord& record : in.result.instructions) order.push_back(&record);
+  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->finish < b->finish; });
+  for (int core = 0; core < in.chip.cores; ++core) {
+    Occupancy occupancy(in.chip);
+    for (const hw::InstructionRecord* r : order) {
+      if (r->core != core) continue;
+      const auto& stream = decoded[{r->section, r->core, r->queue}];
+      if (r->index < stream.size()) occupancy.use(stream[r->index], *r);
+    }
+    std::int64_t lines = 0;
+    for (const auto& [time, change] : occupancy.finish()) {
+      lines += change;
+      if (change != 0)
+        out.counters.push_back({core, "SRAM KiB in use", time, double(lines * in.chip.sram.line_bytes) / 1024.0});
+    }
+  }
+}
+
 }  // namespace
 
 traces::Timeline build_timeline(const ReportInput& in) {
@@ -111,6 +200,7 @@ traces::Timeline build_timeline(const ReportInput& in) {
   }
   add_bandwidth(in, out);
   add_in_flight(in, out);
+  add_occupancy(in, out);
   return out;
 }
 

@@ -235,11 +235,13 @@ void Cp::on_evaluate() {
   const bool accepted = raise_ar(out);
   was_fetching_ = core_.fetching() || out.raise_ar;
   const bool changed = core_.commit(n, in, out, accepted, std::exchange(handshake_, false));
-  state_ = out.quiet ? CpState::quiet : out.stuck ? CpState::stuck : CpState::running;
+  // A replaced semaphore settles by itself until step_until_, as an issued signal would: nothing is stuck before.
+  const bool stuck = out.stuck && n >= step_until_;
+  state_ = out.quiet ? CpState::quiet : stuck ? CpState::stuck : CpState::running;
   if (out.quiet) {
     running_ = false;
     irq_status_ |= 1;
-  } else if (out.stuck) {
+  } else if (stuck) {
     irq_status_ |= core_.fault().any ? 2 : 4;
   }
   if (changed || n < step_until_) {

@@ -204,6 +204,18 @@ TEST(Outcome, BytesReadFromDramAreAccounted) {
   EXPECT_EQ(result.fetch_bytes, 2 * 64);
 }
 
+TEST(Outcome, IdealOverlapIsNotStuckWhileADependenceSettles) {
+  // After the only LOAD nothing is in flight for two cycles, and STORE waits for them.
+  ProgramBuilder builder;
+  builder.buffer(BufferKind::input, 512).buffer(BufferKind::output, 512);
+  builder.add(QueueId::load, load_rows(BufferKind::input, 0, 512, 1, 0), {{}, {{0, 1}}});
+  builder.add(QueueId::store, store_rows(BufferKind::output, 0, 512, 1, 0), {{{0, 1}}, {}});
+  RunOptions options;
+  options.timing_only = options.ideal_overlap = true;
+  const hw::RunResult ideal = run(builder, tiny({}), options);
+  EXPECT_EQ(ideal.instructions[1].start, ideal.instructions[0].finish + 2);
+}
+
 TEST(Outcome, IdealOverlapKeepsTrueDependencesOnly) {
   // LOAD fills a buffer, STORE drains it, four times through one buffer: single-buffered they alternate.
   const isa::ChipConfig chip = tiny({"dram.fixed_latency_cycles=100"});

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Speed and memory of compile, quantise and run on ResNet-50 and a1000, one core each; options go to Google Benchmark.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/build.sh tessera
+cmake --build build --target tessera_benchmark
+build/tests/benchmark/tessera_benchmark "$@"
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+build/tessera zoo build resnet50 -o "$out/resnet50.onnx" --seed 1
+build/tessera compile "$out/resnet50.onnx" --chip a1000 --timing-only -o "$out/program" >/dev/null
+for mode in "run $out/program --timing-only" "simulate $out/resnet50.onnx --chip a1000"; do
+  if [ -x /usr/bin/time ]; then
+    /usr/bin/time -f "tessera ${mode%% *}: %U s user, %M KiB peak" build/tessera $mode >/dev/null
+  else
+    echo "tessera ${mode%% *}: SKIPPED memory: /usr/bin/time is absent (package time)"
+  fi
+done
