@@ -12,9 +12,10 @@
 #include "compiler/interpret/qgraph_interpreter.hpp"
 #include "compiler/passes/canonicalise.hpp"
 #include "compiler/passes/fold.hpp"
+#include "compiler/passes/macs.hpp"
 #include "compiler/passes/randomize.hpp"
 #include "compiler/quantize/quantize.hpp"
-#include "compiler/tensor_io/tensor_io.hpp"
+#include "compiler/zoo/zoo.hpp"
 #include "hw/common/error.hpp"
 
 namespace tessera::compiler {
@@ -124,6 +125,22 @@ TEST_P(Networks, QuantiseLowerInterpret) {
       EXPECT_EQ(node.onnx_op, "Softmax");
     }
   }
+}
+
+/// Depthwise convolutions, Relu6 and residual adds, at full size.
+TEST(ZooNetworks, MobilenetV2) {
+  Graph graph = zoo_build("mobilenet_v2", 1);
+  prepare(graph, try_evaluate_node);
+  run_passes(graph);
+  const auto samples = random_calibration(graph, 7);
+  const Graph qdq = quantize(graph, samples);
+  const QGraph integer = lower(qdq);
+  EXPECT_EQ(integer.macs(), macs(graph));
+  for (const QNode& node : integer.nodes) {
+    EXPECT_TRUE(node.op == QOp::conv || node.op == QOp::add || node.op == QOp::average_pool || node.op == QOp::host)
+        << node.name;
+  }
+  EXPECT_EQ(evaluate_model(qdq, samples[0]).size(), 1u);
 }
 
 std::string case_name(const testing::TestParamInfo<Case>& info) {
