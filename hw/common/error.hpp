@@ -42,10 +42,10 @@ template <typename... Parts>
 
 }  // namespace tessera
 
-#define TESSERA_CHECK(condition, ...)                                                             \
-  do {                                                                                            \
-    if (!(condition)) {                                                                           \
-      throw ::tessera::InternalError(::tessera::detail::concat(__FILE__, ":", __LINE__, ": ", #condition, ": ", \
-                                                               __VA_ARGS__));                     \
-    }                                                                                             \
+#define TESSERA_CHECK(condition, ...)                                                               \
+  do {                                                                                              \
+    if (!(condition)) {                                                                             \
+      throw ::tessera::InternalError(                                                               \
+          ::tessera::detail::concat(__FILE__, ":", __LINE__, ": ", #condition, ": ", __VA_ARGS__)); \
+    }                                                                                               \
   } while (false)

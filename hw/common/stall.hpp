@@ -1,4 +1,5 @@
-// Who owns each cycle of a unit (MACHINE.md section 9): busy, idle, or one cause of this closed enum, in priority order.
+// Who owns each cycle of a unit (MACHINE.md section 9): busy, idle, or one cause of this closed enum, in priority
+// order.
 #pragma once
 
 #include <array>

@@ -103,7 +103,7 @@ struct Program {
   std::vector<Section> sections;
   std::vector<HostStep> host_steps;
   std::vector<std::uint8_t> dsp_code;
-  std::vector<TensorRef> inputs;   // of the network
+  std::vector<TensorRef> inputs;  // of the network
   std::vector<TensorRef> outputs;
   std::vector<std::uint8_t> weights;  // weights.bin: image of the weights buffers; empty with --timing-only
 

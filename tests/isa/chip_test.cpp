@@ -184,8 +184,9 @@ TEST(Chip, TimingsOfTheDram) {
   EXPECT_NE(timing_hash(chip), timing_hash(load_chip("a1000")));
   EXPECT_EQ(set_message("a1000", {"dram.timings.FAW=-1"}),
             "--set dram.timings.FAW=-1: expected a value in [0, 1000000000]");
-  EXPECT_EQ(set_message("a1000", {"dram.timings.FAV=1"}).substr(0, 106),
-            "a1000.json: with --set dram.timings.FAV=1: dram.timings.FAV = 1: unknown; expected one of RL, WL, BL, RCD,");
+  EXPECT_EQ(
+      set_message("a1000", {"dram.timings.FAV=1"}).substr(0, 106),
+      "a1000.json: with --set dram.timings.FAV=1: dram.timings.FAV = 1: unknown; expected one of RL, WL, BL, RCD,");
 }
 
 TEST(Chip, NamedAddressMaps) {

@@ -1,6 +1,7 @@
 #include "traces/timeline.hpp"
 
 #include <filesystem>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -30,7 +31,7 @@ TEST(Timeline, TimesAreMicrosecondsOfTheClock) {
   const auto events = nlohmann::json::parse(read_file(path)).at("traceEvents");
   ASSERT_EQ(events.size(), 6u);
   EXPECT_EQ(events[3].at("name"), "a \"quoted\" name");
-  EXPECT_DOUBLE_EQ(events[3].at("ts").get<double>(), 0.005);   // 4 cycles of 1.25 ns
+  EXPECT_DOUBLE_EQ(events[3].at("ts").get<double>(), 0.005);  // 4 cycles of 1.25 ns
   EXPECT_DOUBLE_EQ(events[3].at("dur").get<double>(), 0.005);
   EXPECT_EQ(events[3].at("args").at("layer"), "conv1");
   EXPECT_EQ(events[5].at("ph"), "C");
