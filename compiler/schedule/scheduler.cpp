@@ -13,6 +13,7 @@ namespace tessera::compiler {
 namespace {
 
 constexpr std::int64_t kBufferAlign = 256;
+constexpr double kComputeShare = 0.7;
 constexpr int kMostFailures = 8;  // of a layer's plan to fragmentation, before a map is spilled for it
 
 /// Dense or folded: whichever the engine does faster on a strip of the layer.
@@ -130,12 +131,23 @@ class Maker {
         }
         continue;
       }
+      if (!choices.share_imports && bound_by_compute(walk.notes)) {
+        choices.share_imports = true;  // LOAD has time to spare
+        continue;
+      }
       if (walk.scratch_bytes > maps) add_buffer("maps", isa::BufferKind::scratch, walk.scratch_bytes - maps);
       out_.sections = std::move(walk.sections);
       out_.notes = std::move(walk.notes);
       program().sram_peak_bytes = walk.sram_peak_lines * chip_.sram.line_bytes;
       return;
     }
+  }
+
+  /// Whether the engines' time of all layers comes near what the constants take on the DRAM.
+  [[nodiscard]] bool bound_by_compute(const std::vector<LayerNote>& notes) const {
+    double cycles = 0;
+    for (const LayerNote& note : notes) cycles += static_cast<double>(note.estimate);
+    return cycles > kComputeShare * static_cast<double>(constants_.bytes) / cost_.dram_bytes_per_cycle();
   }
 
   [[nodiscard]] std::int64_t sram_bytes_of(std::size_t root) const {

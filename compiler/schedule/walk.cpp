@@ -140,8 +140,13 @@ void Walk::import_resident(int id) {
     s.filled = true;
     const Image& image = graph_.images[static_cast<std::size_t>(root.image)];
     for (std::int64_t n = 0; n < root.shape.n; ++n) {
+      bool mine = false;  // LOAD's chunk
       for (const Rows& rows : cut({0, root.shape.h}, kImportChunks, 1)) {
-        if (import_reordered(id, image, index, n, rows)) continue;
+        if (!mine && import_reordered(id, image, index, n, rows)) {
+          mine = choices_.share_imports;
+          continue;
+        }
+        mine = false;
         for (const DmaPiece& piece : image_pieces(image_map(image, root.shape), n, rows, {0, root.shape.c},
                                                   resident_view(index, n), 0, chip_)) {
           WorkItem& load = item(0, isa::QueueId::load, id);

@@ -29,6 +29,7 @@ inline constexpr int kPackFrom = 4;
 struct WalkChoices {
   std::vector<bool> spilled;       // by root: through DRAM
   std::vector<int> fragmentation;  // by layer: how often its plan met a fragmented SRAM; each asks for more slack
+  bool share_imports = false;      // LOAD and REORDER each lay half of a graph input: the network is bound by compute
 };
 
 class Walk {

@@ -1,0 +1,139 @@
+// Decisions of the schedule that a value test cannot see: tile fields, layers, cuts, DMA pieces.
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "compiler/schedule/dma_pieces.hpp"
+#include "compiler/schedule/layer_graph.hpp"
+#include "compiler/schedule/layer_plan.hpp"
+#include "compiler/schedule/unit_cost.hpp"
+#include "hw/models/conv/cost.hpp"
+#include "tests/compiler/driver/random_graph.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+using testing::QBuilder;
+
+TEST(Cut, CoversTheRangeInGranules) {
+  for (std::int64_t length = 1; length <= 40; ++length) {
+    for (std::int64_t parts = 1; parts <= 6; ++parts) {
+      for (const std::int64_t granule : {1, 4, 7}) {
+        std::int64_t at = 10;
+        for (const Rows& r : cut({10, 10 + length}, parts, granule)) {
+          EXPECT_EQ(r.first, at);
+          EXPECT_GT(r.count(), 0);
+          EXPECT_TRUE((r.first - 10) % granule == 0);
+          at = r.end;
+        }
+        EXPECT_EQ(at, 10 + length);
+      }
+    }
+  }
+}
+
+/// Every legal choice of tile fields; the search may not be more than a twentieth above the best of them.
+TEST(UnitCost, ChoiceIsCloseToTheBestOfAll) {
+  const isa::ChipConfig chip = isa::load_chip("a1000");
+  UnitCost cost(chip);
+  for (const auto& [h, w, cin, cout, k] :
+       {std::array{14, 14, 64, 128, 1}, std::array{7, 28, 32, 96, 3}, std::array{9, 56, 64, 32, 3}}) {
+    isa::Conv conv;
+    conv.in_h = conv.out_h = static_cast<std::uint16_t>(h);
+    conv.in_w = conv.out_w = static_cast<std::uint16_t>(w);
+    conv.cin = static_cast<std::uint16_t>(cin);
+    conv.cout = static_cast<std::uint16_t>(cout);
+    conv.kh = conv.kw = static_cast<std::uint8_t>(k);
+    conv.sy = conv.sx = conv.dy = conv.dx = 1;
+    conv.pad_top = conv.pad_left = static_cast<std::uint8_t>(k / 2);
+    isa::Conv chosen = conv;
+    const auto cycles = cost.choose(chosen);
+    ASSERT_TRUE(cycles.has_value());
+    EXPECT_EQ(*cycles, hw::conv_cycles(chosen, chip));
+    Cycles best = *cycles;
+    for (int shape = 0; shape < 2; ++shape) {
+      for (int gx = 1; gx <= 8; ++gx) {
+        for (int gy = 1; gx * gy <= 32; ++gy) {
+          for (int t = 1; gx * gy * t <= 32 && t <= cout / 32; ++t) {
+            for (const isa::ConvOrder order : {isa::ConvOrder::pixels_outer, isa::ConvOrder::channels_outer}) {
+              conv.pixel_shape = static_cast<std::uint8_t>(shape);
+              conv.gx = static_cast<std::uint8_t>(gx);
+              conv.gy = static_cast<std::uint8_t>(gy);
+              conv.t = static_cast<std::uint8_t>(t);
+              conv.order = order;
+              if (!hw::conv_check(conv, chip)) best = std::min(best, hw::conv_cycles(conv, chip));
+            }
+          }
+        }
+      }
+    }
+    EXPECT_LE(static_cast<double>(*cycles), 1.05 * static_cast<double>(best))
+        << h << "x" << w << ", " << cin << " -> " << cout;
+  }
+}
+
+TEST(LayerGraph, ConcatPartsOnABlockAreWrittenInPlace) {
+  QBuilder b(1);
+  const int in = b.input(1, 4, 5, 5);
+  const int cat = b.concat({b.conv(in, 8, {}), b.conv(in, 6, {}), b.conv(in, 4, {})});
+  b.output(cat);
+  const LayerGraph graph = build_layers(b.graph, isa::load_chip("tiny"));  // blocks of 4 channels
+  ASSERT_EQ(graph.layers.size(), 4u);  // three convolutions, and a copy of the part at channel 14
+  const int root = graph.values[static_cast<std::size_t>(cat)].root;
+  EXPECT_EQ(graph.layers[0].output_root, root);
+  EXPECT_EQ(graph.layers[1].output_root, root);
+  EXPECT_EQ(graph.layers[1].output_channel, 8);
+  EXPECT_NE(graph.layers[2].output_root, root);
+  EXPECT_EQ(graph.layers[3].kind, LayerKind::copy);
+  EXPECT_EQ(graph.layers[3].output_channel, 14);
+}
+
+TEST(LayerGraph, AddRunsInTheDrainOfTheLaterConvolution) {
+  QBuilder b(2);
+  b.with_weights = false;  // and no clamp
+  const int in = b.input(1, 4, 5, 5);
+  const int skip = b.conv(in, 4, {});
+  const int main = b.conv(b.conv(in, 8, {}), 4, {});
+  b.output(b.add(skip, main));
+  const LayerGraph graph = build_layers(b.graph, isa::load_chip("tiny"));
+  ASSERT_EQ(graph.layers.size(), 3u);
+  EXPECT_EQ(graph.layers[0].residual, nullptr);
+  ASSERT_NE(graph.layers[2].residual, nullptr);
+  EXPECT_EQ(graph.layers[2].inputs[1], skip);
+  EXPECT_TRUE(graph.layers[2].swapped);
+}
+
+TEST(LayerGraph, AddOfAClampedConvolutionStaysAnEdpLayer) {
+  QBuilder b(3);
+  b.with_weights = false;
+  const int in = b.input(1, 4, 5, 5);
+  const int x = b.conv(in, 4, {});
+  b.graph.nodes.back().lo = 0;  // a Relu in between: the drain has one clamp only
+  b.output(b.add(x, in));
+  const LayerGraph graph = build_layers(b.graph, isa::load_chip("tiny"));
+  ASSERT_EQ(graph.layers.size(), 2u);
+  EXPECT_EQ(graph.layers[1].kind, LayerKind::edp);
+}
+
+TEST(DmaPieces, MoveEveryRealByteOnce) {
+  const isa::ChipConfig chip = isa::load_chip("tiny");
+  for (const std::int64_t w : {1, 2, 5, 6}) {
+    for (const std::int64_t c : {3, 4, 9}) {
+      const MapShape shape{1, c, 6, w};
+      const SramView view{0, (w + 1) / 2, 6 * ((w + 1) / 2), 0, 0};
+      for (const bool image : {false, true}) {
+        const DramMap map{0, 0, shape};
+        const Rows rows{1, 5};
+        std::int64_t bytes = 0;
+        for (const DmaPiece& p : image ? image_pieces(map, 0, rows, {0, c}, view, 0, chip)
+                                       : blocked_pieces(map, 0, rows, {0, c}, view, chip)) {
+          bytes += p.bytes;
+        }
+        EXPECT_EQ(bytes, 4 * w * c) << (image ? "image" : "blocked") << ", " << w << " columns, " << c << " channels";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::compiler
