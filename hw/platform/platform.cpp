@@ -40,6 +40,7 @@ hw::RunResult run_program(const isa::Program& program, const isa::ChipConfig& ch
   runner.connect(machine);
   simulation.run();
   runner.check_outcome();
+  for (int i = 0; options.end_run && i < machine.cores(); ++i) options.end_run(i, runner.sram(i));
   return runner.result();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "hw/models/dram/storage.hpp"
 #include "hw/platform/dram_layout.hpp"
@@ -47,6 +48,8 @@ struct RunOptions {
   std::function<HostCost(const isa::HostStep&)> host_step;
   /// Called before each frame starts (to place inputs) and after it ended (to fetch outputs).
   std::function<void(int frame)> begin_frame, end_frame;
+  /// Called after the last frame with the final SRAM of each core (empty when timing_only).
+  std::function<void(int core, const std::vector<std::uint8_t>& sram)> end_run;
   RunObserver* observer = nullptr;
   hw::MemoryObserver* memory_observer = nullptr;
 };

@@ -31,6 +31,9 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
   /// After the simulation: throws the ProgramError it ended with, if any.
   void check_outcome() const;
   [[nodiscard]] hw::RunResult result();
+  [[nodiscard]] const std::vector<std::uint8_t>& sram(int core) const {
+    return cores_[static_cast<std::size_t>(core)].sram;
+  }
 
   // CpListener
   void on_finish(int core, const isa::Instruction& instruction, const hw::InstructionRecord& record) override;

@@ -1,0 +1,265 @@
+#include "hw/cosim/random_program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "hw/common/error.hpp"
+#include "hw/common/random.hpp"
+#include "hw/models/reorder/cost.hpp"
+#include "isa/isa.hpp"
+#include "isa/semantics/footprint.hpp"
+
+namespace tessera::cosim {
+namespace {
+
+using isa::BufferKind;
+using isa::QueueId;
+
+constexpr std::array<QueueId, 3> kQueues = {QueueId::load, QueueId::store, QueueId::reorder};
+constexpr std::int64_t kBufferBytes = 1 << 16;
+
+class Generator {
+ public:
+  Generator(const isa::ChipConfig& chip, std::uint64_t seed) : chip_(chip), random_(seed) {
+    const std::int64_t bank = chip.sram.size_bytes;
+    // A window of the scratchpad that begins in one bank and ends in the same or one of the next: streams meet.
+    begin_ = bank * random_.between(0, chip.sram.banks - 2) + bank / 2;
+    size_ = std::min(random_.between(bank / 4, 2 * bank), chip.sram.banks * bank - begin_);
+  }
+
+  isa::Program make(int instructions) {
+    isa::Program program;
+    for (const BufferKind kind : {BufferKind::input, BufferKind::output, BufferKind::scratch}) {
+      program.buffers.push_back(
+          {"buffer" + std::to_string(static_cast<int>(kind)), kind, 0, static_cast<std::uint64_t>(kBufferBytes), 64});
+    }
+    const int sections = random_.chance(1, 6) ? 2 : 1;
+    for (int s = 0; s < sections; ++s) {
+      items_.clear();
+      if (s == 0) fill_window();
+      for (int i = 0; i < instructions / sections; ++i) add_random();
+      emit(program.sections.emplace_back(isa::Section{"section" + std::to_string(s), -1, {}}));
+    }
+    return program;
+  }
+
+ private:
+  struct Item {
+    std::size_t queue = 0;  // of kQueues
+    isa::Instruction instruction;
+    std::vector<semantics::Range> touches;
+    int waits = 0, signals = 0;
+  };
+
+  // ---- single instructions
+
+  /// The window holds data before anything is copied out of it.
+  void fill_window() {
+    isa::Load load;
+    load.base_register = isa::base_register_of(BufferKind::input);
+    load.dram_offset = random_.below(64);
+    load.row_bytes = load.group_bytes = static_cast<std::uint32_t>(size_);
+    load.sram_base = static_cast<std::uint32_t>(begin_);
+    for (auto& dim : load.dims) dim.count = 1;
+    add(0, load);
+  }
+
+  void add_random() {
+    const std::size_t queue = random_.below(kQueues.size());
+    if (random_.chance(1, 8)) {
+      isa::Nop nop;
+      nop.cycles = static_cast<std::uint32_t>(random_.chance(1, 3) ? random_.between(1, 3) : random_.between(1, 80));
+      add(queue, nop);
+    } else if (queue == 0) {
+      add(queue, dma<isa::Load>(random_.chance(1, 4) ? BufferKind::scratch : BufferKind::input));
+    } else if (queue == 1) {
+      add(queue, dma<isa::Store>(random_.chance(1, 4) ? BufferKind::scratch : BufferKind::output));
+    } else {
+      add(queue, reorder());
+    }
+  }
+
+  /// Rows of any length and alignment; strides of any sign, within the window and the buffer.
+  template <typename Dma>
+  Dma dma(BufferKind kind) {
+    for (;;) {
+      Dma d;
+      d.base_register = isa::base_register_of(kind);
+      const std::int64_t most = random_.chance(1, 3) ? 16 : random_.chance(1, 2) ? 90 : 400;
+      const std::int64_t row = random_.between(1, most);
+      d.row_bytes = static_cast<std::uint32_t>(row);
+      d.group_bytes = d.row_bytes + (random_.chance(1, 8) ? 5 : 0);
+      const std::array<std::int64_t, 3> counts = {random_.chance(1, 4) ? 2 : 1, random_.between(1, 2),
+                                                  random_.between(1, 6)};
+      std::int64_t pitch = row + (random_.chance(1, 2) ? 0 : random_.between(0, 24));
+      std::int64_t dram_pitch = row + (random_.chance(1, 2) ? 0 : random_.between(0, 300));
+      for (std::size_t k = 3; k-- > 0;) {
+        d.dims[k].count = static_cast<std::uint16_t>(counts[k]);
+        d.dims[k].sram_stride = static_cast<std::int32_t>(sign() * pitch);
+        d.dims[k].dram_stride = sign() * dram_pitch;
+        pitch *= counts[k];
+        dram_pitch *= counts[k];
+      }
+      // Sources may be read again and again.
+      if (random_.chance(1, 8)) {
+        if constexpr (std::is_same_v<Dma, isa::Load>) {
+          d.dims[2].dram_stride = 0;
+        } else {
+          d.dims[2].sram_stride = 0;
+        }
+      }
+      std::int64_t sram_low = 0, sram_high = row, dram_low = 0, dram_high = row;
+      for (const isa::DmaDim& dim : d.dims) {
+        widen((dim.count - 1) * std::int64_t{dim.sram_stride}, sram_low, sram_high);
+        widen((dim.count - 1) * std::int64_t{dim.dram_stride}, dram_low, dram_high);
+      }
+      if (sram_high - sram_low > size_ || dram_high - dram_low > kBufferBytes) continue;
+      d.sram_base = static_cast<std::uint32_t>(random_.between(begin_ - sram_low, begin_ + size_ - sram_high));
+      d.dram_offset = static_cast<std::uint64_t>(random_.between(-dram_low, kBufferBytes - dram_high));
+      return d;
+    }
+  }
+
+  isa::Reorder reorder() {
+    const std::int64_t line = chip_.sram.line_bytes;
+    for (;;) {
+      isa::Reorder r;
+      for (auto& dim : r.dims) dim.count = 1;
+      std::int64_t lines = random_.between(1, random_.chance(1, 2) ? 4 : 40);
+      r.run_bytes = static_cast<std::uint16_t>(lines * line);
+      std::int64_t src_low = 0, src_high = lines * line, dst_low = 0, dst_high = lines * line;
+      std::int64_t src_pitch = lines + random_.between(0, 3), dst_pitch = lines + random_.between(0, 3);
+      for (std::size_t k = 6; k-- > 0;) {
+        if (random_.chance(2, 3)) continue;
+        const std::int64_t count = random_.between(2, 4);
+        r.dims[k].count = static_cast<std::uint16_t>(count);
+        r.dims[k].src_stride = static_cast<std::int32_t>(random_.chance(1, 6) ? 0 : sign() * src_pitch * line);
+        r.dims[k].dst_stride = static_cast<std::int32_t>(sign() * dst_pitch * line);
+        lines *= count;
+        src_pitch *= count;
+        dst_pitch *= count;
+        widen((count - 1) * r.dims[k].src_stride, src_low, src_high);
+        widen((count - 1) * r.dims[k].dst_stride, dst_low, dst_high);
+      }
+      if (lines > 150 || src_high - src_low > size_ || dst_high - dst_low > size_) continue;
+      const std::int64_t src = round_up(begin_ + random_.between(-src_low, size_ - src_high), line);
+      const std::int64_t dst = round_up(begin_ + random_.between(-dst_low, size_ - dst_high), line);
+      const bool inside = src + src_high <= begin_ + size_ && dst + dst_high <= begin_ + size_;
+      const bool apart = src + src_high <= dst + dst_low || dst + dst_high <= src + src_low;
+      r.src_base = static_cast<std::uint32_t>(src);
+      r.dst_base = static_cast<std::uint32_t>(dst);
+      if (inside && apart && hw::reorder_steps(r, chip_) == lines) return r;
+    }
+  }
+
+  std::int64_t sign() { return random_.chance(1, 6) ? -1 : 1; }
+  static void widen(std::int64_t reach, std::int64_t& low, std::int64_t& high) {
+    low += std::min<std::int64_t>(reach, 0);
+    high += std::max<std::int64_t>(reach, 0);
+  }
+
+  // ---- order
+
+  /// Appends, and makes it wait for every earlier instruction of another queue that it conflicts with.
+  void add(std::size_t queue, isa::Body body) {
+    Item item;
+    item.queue = queue;
+    item.instruction.body = std::move(body);
+    item.instruction.header.layer = static_cast<std::uint16_t>(items_.size());
+    item.touches = semantics::footprint(item.instruction, chip_);
+    std::array<std::int64_t, 3> after = {-1, -1, -1};  // latest item to wait for, by its queue
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      if (items_[i].queue != queue && (conflicts(items_[i], item) || random_.chance(1, 200))) {
+        after[items_[i].queue] = static_cast<std::int64_t>(i);
+      }
+    }
+    for (std::size_t q = 0; q < kQueues.size(); ++q) {
+      if (after[q] > synced(queue, q)) synchronise(items_[static_cast<std::size_t>(after[q])], item, queue, q);
+    }
+    for (std::size_t q = 0; q < kQueues.size(); ++q) synced(queue, q) = std::max(synced(queue, q), after[q]);
+    items_.push_back(std::move(item));
+  }
+
+  /// Item up to which this queue follows queue q already, in items_ of the section (queues are in order).
+  std::int64_t& synced(std::size_t queue, std::size_t q) {
+    if (items_.empty()) synced_.fill(-1);
+    return synced_[queue * kQueues.size() + q];
+  }
+
+  void synchronise(Item& producer, Item& consumer, std::size_t queue, std::size_t from) {
+    // Two semaphores a pair of queues, each with one waiter; amounts of 1 to 3, all of them waited for.
+    const auto semaphore = static_cast<std::uint8_t>(20 * queue + 2 * from + random_.below(2));
+    const auto amount = static_cast<std::uint8_t>(random_.chance(1, 4) ? random_.between(2, 3) : 1);
+    const bool split = amount > 1 && consumer.waits == 0 && random_.chance(1, 2);  // two waits that add up
+    TESSERA_CHECK(producer.signals < 4 && consumer.waits < 3, "more than four signals or waits");
+    auto& signal = producer.instruction.header.signals[static_cast<std::size_t>(producer.signals++)];
+    signal.semaphore = semaphore;
+    signal.amount = amount;
+    auto& wait = consumer.instruction.header.waits[static_cast<std::size_t>(consumer.waits++)];
+    wait.semaphore = semaphore;
+    wait.count = amount;
+    if (!split) return;
+    wait.count = 1;
+    auto& rest = consumer.instruction.header.waits[static_cast<std::size_t>(consumer.waits++)];
+    rest.semaphore = semaphore;
+    rest.count = static_cast<std::uint8_t>(amount - 1);
+  }
+
+  static bool conflicts(const Item& a, const Item& b) {
+    for (const semantics::Range& x : a.touches) {
+      for (const semantics::Range& y : b.touches) {
+        if (semantics::conflict(x, y)) return true;
+      }
+    }
+    return false;
+  }
+
+  void emit(isa::Section& section) {
+    for (std::size_t q = 0; q < kQueues.size(); ++q) {
+      isa::QueueStream stream;
+      stream.queue = static_cast<std::uint8_t>(kQueues[q]);
+      for (const Item& item : items_) {
+        if (item.queue != q) continue;
+        for (const isa::Word& word : isa::encode(item.instruction)) stream.words.push_back(word);
+      }
+      if (!stream.words.empty()) section.streams.push_back(std::move(stream));
+    }
+  }
+
+  const isa::ChipConfig& chip_;
+  Random random_;
+  std::int64_t begin_ = 0, size_ = 0;
+  std::vector<Item> items_;
+  std::array<std::int64_t, 9> synced_{};
+};
+
+}  // namespace
+
+isa::Program random_program(const isa::ChipConfig& chip, std::uint64_t seed, int instructions) {
+  isa::Program program = Generator(chip, seed).make(instructions);
+  program.arch_hash = isa::arch_hash(chip);
+  program.timing_hash = isa::timing_hash(chip);
+  program.chip_name = chip.name;
+  program.seed = seed;
+  return program;
+}
+
+std::vector<std::string> random_memory(std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::string> sets = {"interconnect.queue_depth=" + std::to_string(random.between(1, 4)),
+                                   "interconnect.latency_cycles=" + std::to_string(random.between(0, 12))};
+  if (random.chance(1, 2)) {
+    sets.emplace_back("dram.device=\"fixed\"");
+    sets.push_back("dram.fixed_latency_cycles=" + std::to_string(random.chance(1, 4) ? 1 : random.between(2, 80)));
+    sets.push_back("dram.fixed_bytes_per_cycle=" + std::to_string(random.between(0, 8)));
+  } else {
+    sets.push_back("dram.queue_depth=" + std::to_string(random.between(1, 32)));
+    if (random.chance(1, 3)) sets.emplace_back("dram.page_policy=\"closed\"");
+    if (random.chance(1, 3)) sets.emplace_back("dram.refresh=\"per_bank\"");
+  }
+  return sets;
+}
+
+}  // namespace tessera::cosim

@@ -1,0 +1,146 @@
+#include "hw/cosim/rtl_core.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "hw/common/error.hpp"
+#include "hw/tlm/clock.hpp"
+
+namespace tessera::cosim {
+
+using tlm_base::kCommit;
+using tlm_base::kEvaluate;
+using tlm_base::Manager;
+using tlm_base::notify_at;
+using tlm_base::now_cycle;
+
+namespace {
+constexpr auto kStore = static_cast<std::size_t>(Manager::store);
+}
+
+RtlCore::RtlCore(const sc_core::sc_module_name& name, hw::DramStorage& dram, RtlListener& listener)
+    : sc_module(name),
+      fetch_isock("fetch_isock"),
+      load_isock("load_isock"),
+      store_isock("store_isock"),
+      dram_(dram),
+      listener_(listener),
+      evaluate_event_("evaluate"),
+      commit_event_("commit") {
+  fetch_isock.register_nb_transport_bw(this, &RtlCore::nb_bw, static_cast<int>(Manager::fetch));
+  load_isock.register_nb_transport_bw(this, &RtlCore::nb_bw, static_cast<int>(Manager::load));
+  store_isock.register_nb_transport_bw(this, &RtlCore::nb_bw, static_cast<int>(Manager::store));
+  SC_METHOD(on_evaluate);
+  sensitive << evaluate_event_;
+  dont_initialize();
+  SC_METHOD(on_commit);
+  sensitive << commit_event_;
+  dont_initialize();
+}
+
+void RtlCore::write_register(std::uint32_t offset, std::uint32_t value) {
+  TESSERA_CHECK(!running_, "register ", offset, " is written in a running section");
+  rtl_.write_register(offset, value);
+}
+
+void RtlCore::run() {
+  running_ = true;
+  notify_at(evaluate_event_, now_cycle(), kEvaluate);
+}
+
+// Phase deliver: what the memory hands over becomes an input of this cycle.
+tlm::tlm_sync_enum RtlCore::nb_bw(int manager, tlm::tlm_generic_payload& trans, tlm::tlm_phase& phase,
+                                  sc_core::sc_time&) {
+  const auto m = static_cast<std::size_t>(manager);
+  if (phase == tlm::END_REQ) {
+    TESSERA_CHECK(held_[m], "handshake of a request that was not refused");
+    in_.ready[m] = true;
+    return tlm::TLM_ACCEPTED;
+  }
+  const bool last = phase == tlm::BEGIN_RESP;
+  in_.valid[m] = true;
+  in_.last[m] = last;
+  in_.error[m] = last && trans.is_response_error();
+  if (m != kStore) {
+    std::deque<Burst>& bursts = bursts_[m];
+    TESSERA_CHECK(!bursts.empty() && bursts.front().trans == &trans, "a beat out of request order");
+    Burst& burst = bursts.front();
+    std::array<std::uint8_t, kDataBytes> data{};
+    dram_.read(burst.address + static_cast<std::uint64_t>(burst.moved++) * kDataBytes, data.data(), data.size());
+    std::memcpy(&in_.data[m], data.data(), data.size());
+    axi_bytes_[m] += kDataBytes;
+    if (last) bursts.pop_front();
+  }
+  if (!last) return tlm::TLM_ACCEPTED;
+  trans.release();
+  return tlm::TLM_COMPLETED;
+}
+
+/// AR or AW is valid: raised now, or held since it was refused.
+void RtlCore::offer(std::size_t manager, const AddressPins& request) {
+  if (!request.valid || held_[manager]) return;
+  tlm::tlm_generic_payload& trans =
+      pool_.acquire(manager == kStore ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, request.address,
+                    static_cast<Manager>(manager), 0, request.beats, kDataBytes);
+  bursts_[manager].push_back({&trans, request.address, request.beats, 0});
+  tlm::tlm_phase phase = tlm::BEGIN_REQ;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  auto& socket = manager == kStore ? store_isock : manager == 0 ? fetch_isock : load_isock;
+  const bool accepted = socket->nb_transport_fw(trans, phase, delay) == tlm::TLM_UPDATED;
+  if (!accepted) ++coverage_.refused[manager];
+  held_[manager] = !accepted;
+  in_.ready[manager] = accepted;
+}
+
+void RtlCore::take_write_beat(const CoreOutputs& out) {
+  std::deque<Burst>& bursts = bursts_[kStore];
+  TESSERA_CHECK(!bursts.empty(), "a W beat without AW");
+  Burst& burst = bursts.front();
+  const std::uint64_t address = burst.address + static_cast<std::uint64_t>(burst.moved++) * kDataBytes;
+  for (std::size_t i = 0; i < out.w_data.size(); ++i) {
+    if ((out.w_strobes >> i & 1u) != 0) dram_.write(address + i, &out.w_data[i], 1);
+  }
+  axi_bytes_[kStore] += kDataBytes;
+  TESSERA_CHECK(out.w_last == (burst.moved == burst.beats), "WLAST in beat ", burst.moved, " of ", burst.beats);
+  if (out.w_last) bursts.pop_front();
+}
+
+void RtlCore::observe(Cycles n, const CoreOutputs& out) {
+  const auto& banks = out.req_banks;
+  if ((banks[0] & banks[1] & banks[2]) != 0) ++coverage_.triples_on_a_bank;
+  if ((banks[0] & banks[1]) != 0 || (banks[0] & banks[2]) != 0 || (banks[1] & banks[2]) != 0) {
+    ++coverage_.pairs_on_a_bank;
+  }
+  ++coverage_.cycles;
+  for (int u = 0; u < kUnits; ++u) {
+    if ((out.finish >> u & 1u) != 0) listener_.on_finish(u, n);
+  }
+  for (int u = 0; u < kUnits; ++u) {
+    if ((out.start >> u & 1u) != 0) listener_.on_start(u, n);
+  }
+}
+
+void RtlCore::on_evaluate() {
+  const Cycles n = now_cycle();
+  const CoreOutputs out = rtl_.eval(in_);
+  for (std::size_t m = 0; m < out.request.size(); ++m) offer(m, out.request[m]);
+  if (out.w_valid) take_write_beat(out);
+  observe(n, out);
+  if (out.quiet || out.stuck) {
+    running_ = false;
+    listener_.on_stop(out.stuck, n);
+  }
+  notify_at(commit_event_, n, kCommit);
+}
+
+void RtlCore::on_commit() {
+  for (std::size_t m = 0; m < held_.size(); ++m) {
+    if (in_.ready[m]) held_[m] = false;
+  }
+  (void)rtl_.eval(in_);  // the handshakes of this cycle
+  rtl_.edge();
+  in_ = CoreInputs{};
+  if (running_) notify_at(evaluate_event_, now_cycle() + 1, kEvaluate);
+}
+
+}  // namespace tessera::cosim

@@ -1,0 +1,28 @@
+// Runs a program of the slice on the verilated core: the third backend next to `reference` and the SystemC chip, with
+// the same result structure. Leaves out: host steps, attribution of waits (only the counters the RTL has).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hw/cosim/rtl_core.hpp"
+#include "hw/platform/dram_layout.hpp"
+#include "hw/platform/run_result.hpp"
+#include "isa/chip.hpp"
+#include "isa/program/program.hpp"
+
+namespace tessera::cosim {
+
+struct RtlRun {
+  /// Start and finish of every instruction, sections, AXI bytes, and of each unit sram_bank_conflict only.
+  hw::RunResult result;
+  std::vector<std::uint8_t> sram;
+  Coverage coverage;
+};
+
+/// `dram` holds the program and its inputs. UserError for what the slice lacks, ProgramError for faults, a stuck
+/// section, a semaphore left over, and after max_cycles (if not 0).
+[[nodiscard]] RtlRun run_on_rtl(const isa::Program& program, const isa::ChipConfig& chip,
+                                const platform::DramLayout& layout, hw::DramStorage& dram, Cycles max_cycles = 0);
+
+}  // namespace tessera::cosim

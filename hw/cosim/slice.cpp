@@ -1,0 +1,100 @@
+#include "hw/cosim/slice.hpp"
+
+#include <string>
+
+#include "hw/common/error.hpp"
+#include "hw/models/reorder/cost.hpp"
+#include "isa/isa.hpp"
+#include "isa/semantics/dma.hpp"
+#include "rtl_parameters.hpp"
+
+namespace tessera::cosim {
+namespace {
+
+void check_rtl_chip(const isa::ChipConfig& chip) {
+  for (const RtlParameter& p : kRtlParameters) {
+    const std::string value = isa::chip_value_json(chip, p.key);
+    if (value != std::to_string(p.value)) {
+      user_error("chip '", chip.name, "': ", p.key, " = ", value, ": the RTL slice is built for '", kRtlChip, "' with ",
+                 p.value);
+    }
+  }
+  if (chip.cores != 1) user_error("chip '", chip.name, "': cores = ", chip.cores, ": the RTL slice is one core");
+}
+
+/// Empty if the slice takes the instruction.
+std::string missing(const isa::Nop&, const isa::ChipConfig&) { return ""; }
+
+std::string missing_dma(const semantics::DmaShape& s) {
+  if (s.data_groups() != 1) return "rows in several groups";
+  if (s.wrap_rows != 0 || s.first_row != 0) return "circular rows";
+  if (s.groups_before != 0 || s.groups_after != 0 || s.rows_before != 0 || s.rows_after != 0) return "padding";
+  return "";
+}
+std::string missing(const isa::Load& load, const isa::ChipConfig&) { return missing_dma(semantics::dma_shape(load)); }
+std::string missing(const isa::Store& store, const isa::ChipConfig&) {
+  return missing_dma(semantics::dma_shape(store));
+}
+
+std::string missing(const isa::Reorder& r, const isa::ChipConfig& chip) {
+  const std::int64_t line = chip.sram.line_bytes;
+  if (r.fill) return "fill";
+  bool whole = r.src_base % line == 0 && r.dst_base % line == 0 && r.run_bytes % line == 0;
+  std::int64_t lines = r.run_bytes / line;
+  for (const isa::ReorderDim& dim : r.dims) {
+    whole = whole && dim.src_stride % line == 0 && dim.dst_stride % line == 0;
+    lines *= dim.count;
+  }
+  if (!whole) return "runs, bases and strides that are not whole lines";
+  if (hw::reorder_steps(r, chip) != lines) return "runs that share a step";
+  return "";
+}
+
+template <typename Body>
+std::string missing(const Body&, const isa::ChipConfig&) {
+  return "this instruction";
+}
+
+std::string missing(const isa::Instruction& instruction, const isa::ChipConfig& chip) {
+  for (const isa::Wait& wait : instruction.header.waits) {
+    if (wait.count != 0 && wait.semaphore >= 64) return "global semaphores";
+  }
+  for (const isa::Signal& signal : instruction.header.signals) {
+    if (signal.amount != 0 && signal.semaphore >= 64) return "global semaphores";
+  }
+  return std::visit([&](const auto& body) { return missing(body, chip); }, instruction.body);
+}
+
+bool has_unit(isa::QueueId queue) {
+  return queue == isa::QueueId::load || queue == isa::QueueId::store || queue == isa::QueueId::reorder;
+}
+
+}  // namespace
+
+void check_slice(const isa::Program& program, const isa::ChipConfig& chip) {
+  check_rtl_chip(chip);
+  for (const isa::Section& section : program.sections) {
+    const std::string place = "section '" + section.name + "'";
+    if (section.host_step >= 0) user_error(place, ": is a host step: the RTL slice runs instruction streams only");
+    for (const isa::QueueStream& stream : section.streams) {
+      const auto queue = static_cast<isa::QueueId>(stream.queue);
+      if (!has_unit(queue)) {
+        user_error(place, ": instructions for queue ", isa::to_string(queue),
+                   ": the RTL slice has load, store and reorder");
+      }
+      std::size_t index = 0;
+      for (std::size_t word = 0; word < stream.words.size(); ++index) {
+        const isa::DecodeResult decoded = isa::decode(&stream.words[word], stream.words.size() - word);
+        if (!decoded.ok()) user_error(place, ", ", isa::to_string(queue), " word ", word, ": ", decoded.text);
+        const std::string lack = missing(decoded.instruction, chip);
+        if (!lack.empty()) {
+          user_error(place, ", ", isa::to_string(queue), " instruction ", index, " (",
+                     isa::to_string(decoded.instruction.header.opcode), "): ", lack, ": not in the RTL slice");
+        }
+        word += decoded.words;
+      }
+    }
+  }
+}
+
+}  // namespace tessera::cosim

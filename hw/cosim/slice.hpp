@@ -1,0 +1,12 @@
+// What the RTL slice takes (hw/rtl/README.md), as a check of a whole program before it runs: what it lacks is named.
+#pragma once
+
+#include "isa/chip.hpp"
+#include "isa/program/program.hpp"
+
+namespace tessera::cosim {
+
+/// UserError unless the chip has the values the RTL was built with and every instruction is in the slice.
+void check_slice(const isa::Program& program, const isa::ChipConfig& chip);
+
+}  // namespace tessera::cosim
