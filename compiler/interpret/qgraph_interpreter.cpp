@@ -75,25 +75,45 @@ void run_conv(const Step& s, std::int8_t* y) {
   }
 }
 
+/// Elements of an operand behind one element of its [N,C] plane: 1, or 0 for one value a channel.
+std::int64_t plane_stride(const Step& s, std::size_t i) {
+  const Shape& in = s.in(i).shape;
+  const Shape& out = s.out().shape;
+  if (in == out) return 1;
+  TESSERA_CHECK(in == (Shape{out[0], out[1], 1, 1}), s.node.name, ": operand ", i, " is ", shape_text(in),
+                ", expected ", shape_text(out), " or one value a channel");
+  return 0;
+}
+
+/// y[i] = element(a, b) with either operand one value a channel.
+template <typename Element>
+void run_binary(const Step& s, std::int8_t* y, Element element) {
+  const Shape& out = s.out().shape;
+  const std::int64_t map = out[2] * out[3];
+  const std::int64_t stride_a = plane_stride(s, 0);
+  const std::int64_t stride_b = plane_stride(s, 1);
+  for (std::int64_t plane = 0; plane < out[0] * out[1]; ++plane) {
+    const std::int8_t* const a = s.data(0) + plane * (stride_a == 0 ? 1 : map);
+    const std::int8_t* const b = s.data(1) + plane * (stride_b == 0 ? 1 : map);
+    for (std::int64_t i = 0; i < map; ++i) y[plane * map + i] = to_i8(element(a[i * stride_a], b[i * stride_b]));
+  }
+}
+
 void run_add(const Step& s, std::int8_t* y) {
   const semantics::AddScale scale{s.node.ma, s.node.mb, s.node.shift};
-  const std::int64_t n = element_count(s.out().shape);
-  TESSERA_CHECK(s.in(0).shape == s.out().shape && s.in(1).shape == s.out().shape, s.node.name, ": shapes differ");
-  for (std::int64_t i = 0; i < n; ++i) {
-    y[i] = to_i8(semantics::two_scale_add(s.data(0)[i], s.data(1)[i], s.in(0).zero_point, s.in(1).zero_point, scale,
-                                          s.out().zero_point, s.node.lo, s.node.hi));
-  }
+  run_binary(s, y, [&](std::int8_t a, std::int8_t b) {
+    return semantics::two_scale_add(a, b, s.in(0).zero_point, s.in(1).zero_point, scale, s.out().zero_point, s.node.lo,
+                                    s.node.hi);
+  });
 }
 
 void run_mul(const Step& s, std::int8_t* y) {
   const QScale& scale = s.node.scales.at(0);
-  const std::int64_t n = element_count(s.out().shape);
-  TESSERA_CHECK(s.in(0).shape == s.out().shape && s.in(1).shape == s.out().shape, s.node.name, ": shapes differ");
-  for (std::int64_t i = 0; i < n; ++i) {
-    y[i] = to_i8(semantics::scaled_multiply(s.data(0)[i], s.data(1)[i], s.in(0).zero_point, s.in(1).zero_point,
-                                            static_cast<std::int32_t>(scale.multiplier), scale.shift,
-                                            s.out().zero_point, s.node.lo, s.node.hi));
-  }
+  run_binary(s, y, [&](std::int8_t a, std::int8_t b) {
+    return semantics::scaled_multiply(a, b, s.in(0).zero_point, s.in(1).zero_point,
+                                      static_cast<std::int32_t>(scale.multiplier), scale.shift, s.out().zero_point,
+                                      s.node.lo, s.node.hi);
+  });
 }
 
 /// Calls visit(value) for the elements of each window that lie inside the map, then finish(index, oy, ox).
@@ -191,6 +211,80 @@ void run_concat(const Step& s, std::int8_t* y) {
   }
 }
 
+void run_move(const Step& s, std::int8_t* y) {
+  const std::int64_t elements = element_count(s.out().shape);
+  std::fill_n(y, elements, s.node.fill);
+  for (const QMove& p : s.node.pieces) {
+    const QTensor& in = s.in(size_of(p.input));
+    TESSERA_CHECK(in.scale == s.out().scale && in.zero_point == s.out().zero_point, s.node.name, ": input ", p.input,
+                  " is at another scale");
+    const std::int64_t available = element_count(in.shape);
+    const std::int8_t* const x = s.data(size_of(p.input));
+    std::array<std::int64_t, 6> at{};
+    while (true) {
+      std::int64_t from = p.src_offset;
+      std::int64_t to = p.dst_offset;
+      for (std::size_t d = 0; d < at.size(); ++d) {
+        from += at[d] * p.src_stride[d];
+        to += at[d] * p.dst_stride[d];
+      }
+      TESSERA_CHECK(from >= 0 && from < available && to >= 0 && to < elements, s.node.name, ": element ", from, " to ",
+                    to, " lies outside");
+      y[to] = x[from];
+      std::size_t d = at.size();
+      while (d > 0 && ++at[d - 1] == p.count[d - 1]) at[--d] = 0;
+      if (d == 0) break;
+    }
+  }
+}
+
+void run_matmul(const Step& s, std::int8_t* y) {
+  const QNode& n = s.node;
+  const bool constant = n.inputs.size() == 1;
+  const std::int32_t za = s.in(0).zero_point;
+  const std::int32_t zb = constant ? n.weight_zero_point : s.in(1).zero_point;
+  const std::int8_t* const a = s.data(0);
+  const std::int8_t* const b = constant ? n.weights.data() : s.data(1);
+  const auto b_matrices = constant || n.shared_b ? 1 : n.batch;
+  TESSERA_CHECK(element_count(s.in(0).shape) == (n.shared_a ? 1 : n.batch) * n.m * n.k, n.name, ": size of A");
+  TESSERA_CHECK(
+      (constant ? static_cast<std::int64_t>(n.weights.size()) : element_count(s.in(1).shape)) == b_matrices * n.k * n.n,
+      n.name, ": size of B");
+  TESSERA_CHECK(element_count(s.out().shape) == n.batch * n.m * n.n, n.name, ": size of the result");
+  TESSERA_CHECK(n.scales.size() == 1 || n.scales.size() == size_of(n.n), n.name, ": scales");
+  for (std::int64_t i = 0; i < n.batch; ++i) {
+    const std::int8_t* const am = a + (n.shared_a ? 0 : i * n.m * n.k);
+    const std::int8_t* const bm = b + (b_matrices == 1 ? 0 : i * n.k * n.n);
+    // Columns of B side by side, so that each result is a product of two rows.
+    std::vector<std::int16_t> columns(size_of(n.k * n.n));
+    for (std::int64_t k = 0; k < n.k; ++k) {
+      for (std::int64_t j = 0; j < n.n; ++j) {
+        columns[size_of(j * n.k + k)] = static_cast<std::int16_t>(bm[n.trans_b ? j * n.k + k : k * n.n + j] - zb);
+      }
+    }
+    std::vector<std::int16_t> row(size_of(n.k));
+    for (std::int64_t r = 0; r < n.m; ++r) {
+      for (std::int64_t k = 0; k < n.k; ++k) {
+        row[size_of(k)] = static_cast<std::int16_t>(am[n.trans_a ? k * n.m + r : r * n.k + k] - za);
+      }
+      for (std::int64_t j = 0; j < n.n; ++j) {
+        const std::int16_t* const column = columns.data() + j * n.k;
+        std::int32_t sum = n.bias.empty() ? 0 : n.bias[size_of(j)];
+        for (std::int64_t k = 0; k < n.k; ++k) sum += std::int32_t{row[size_of(k)]} * column[k];
+        const QScale& scale = n.scales[n.scales.size() == 1 ? 0 : size_of(j)];
+        y[(i * n.m + r) * n.n + j] =
+            to_i8(requantize(sum, scale.multiplier, scale.shift, s.out().zero_point, n.lo, n.hi));
+      }
+    }
+  }
+}
+
+void run_constant(const Step& s, std::int8_t* y) {
+  TESSERA_CHECK(s.node.weights.size() == size_of(element_count(s.out().shape)), s.node.name, ": ",
+                s.node.weights.size(), " elements");
+  std::copy(s.node.weights.begin(), s.node.weights.end(), y);
+}
+
 void run_host(const Step& s, std::int8_t* y) {
   std::vector<host::TensorIn> inputs;
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
@@ -223,6 +317,12 @@ void run(const Step& s, std::int8_t* y) {
     case QOp::view:
       std::copy_n(s.data(0), element_count(s.out().shape), y);
       return;
+    case QOp::move:
+      return run_move(s, y);
+    case QOp::matmul:
+      return run_matmul(s, y);
+    case QOp::constant:
+      return run_constant(s, y);
     case QOp::host:
       return run_host(s, y);
   }

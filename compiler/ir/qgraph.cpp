@@ -24,6 +24,12 @@ const char* qop_name(QOp op) {
       return "concat";
     case QOp::view:
       return "view";
+    case QOp::move:
+      return "move";
+    case QOp::matmul:
+      return "matmul";
+    case QOp::constant:
+      return "constant";
     case QOp::host:
       return "host";
   }
