@@ -84,6 +84,7 @@ void Chip::build_shared(const hw::DramStorage& dram, hw::CpListener& listener, c
   steps.emplace_back([&] {
     memory_ = std::make_unique<hw::MemorySystem>("memory", memory_config(config_, options));
     if (options.memory_observer != nullptr) memory_->set_observer(options.memory_observer);
+    if (options.dram_observer != nullptr) memory_->set_command_observer(options.dram_observer);
   });
   for (int i = 0; i < cores(); ++i) {
     steps.emplace_back([&, i] {

@@ -18,6 +18,9 @@
 namespace tessera::hw {
 class MemoryObserver;
 }
+namespace tessera::dram {
+class CommandObserver;
+}
 
 namespace tessera::platform {
 
@@ -52,6 +55,7 @@ struct RunOptions {
   std::function<void(int core, const std::vector<std::uint8_t>& sram)> end_run;
   RunObserver* observer = nullptr;
   hw::MemoryObserver* memory_observer = nullptr;
+  dram::CommandObserver* dram_observer = nullptr;  // commands of every channel; none with `fixed` memory
 };
 
 /// `dram` holds the program already (load_program) and the inputs. Faults, stuck machines, non-zero semaphores at a

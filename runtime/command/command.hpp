@@ -19,6 +19,7 @@ void add_run_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 void add_diff_command(CLI::App& app);
+void add_dram_command(CLI::App& app);
 void add_asm_command(CLI::App& app);
 void add_disasm_command(CLI::App& app);
 

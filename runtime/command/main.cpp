@@ -29,6 +29,7 @@ int run_command(int argc, char** argv) {
   runtime::add_simulate_command(app);
   runtime::add_report_command(app);
   runtime::add_diff_command(app);
+  runtime::add_dram_command(app);
   runtime::add_asm_command(app);
   runtime::add_disasm_command(app);
   try {

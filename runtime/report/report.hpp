@@ -23,6 +23,15 @@ struct Comparison {
   std::string first_difference;  // tensor, index, both values; empty when equal
 };
 
+/// A stretch in which a DRAM channel moved data ("data") or refreshed ("refresh"), in core cycles.
+struct DramSlice {
+  int channel = 0;
+  std::string name;
+  Cycles begin = 0;
+  Cycles end = 0;
+  Bytes bytes = 0;
+};
+
 struct ReportInput {
   const isa::Program& program;
   const isa::ChipConfig& chip;
@@ -35,6 +44,7 @@ struct ReportInput {
   std::map<std::string, Comparison> compare{};
   std::map<std::string, Cycles> ideal{};
   double dram_peak_bytes_per_s = 0;
+  std::vector<DramSlice> dram_slices{};  // for the timeline
 };
 
 [[nodiscard]] nlohmann::json build_report(const ReportInput& input);

@@ -12,6 +12,7 @@ namespace tessera::runtime {
 namespace {
 
 constexpr int kHostThread = 100;
+constexpr int kFirstChannelThread = 101;
 
 void name_threads(const ReportInput& in, traces::Timeline& out) {
   for (int core = 0; core < in.chip.cores; ++core) {
@@ -54,6 +55,20 @@ traces::Slice slice_of(const ReportInput& in, const hw::InstructionRecord& recor
     }
   }
   return slice;
+}
+
+void add_channels(const ReportInput& in, traces::Timeline& out) {
+  if (in.dram_slices.empty()) return;
+  const int chip_process = static_cast<int>(in.chip.cores);
+  out.processes.emplace_back(chip_process, "chip");
+  for (int c = 0; c < in.chip.dram.channels; ++c) {
+    out.threads.push_back({{chip_process, kFirstChannelThread + c}, "dram channel " + std::to_string(c)});
+  }
+  for (const DramSlice& s : in.dram_slices) {
+    traces::Slice slice{chip_process, kFirstChannelThread + s.channel, s.name, s.begin, s.end, {}};
+    if (s.bytes > 0) slice.args.emplace_back("data", std::to_string(s.bytes) + " bytes");
+    out.slices.push_back(slice);
+  }
 }
 
 /// Average DRAM bandwidth in GB/s over 256 equal windows, each instruction's bytes spread over its service time.
@@ -198,6 +213,7 @@ traces::Timeline build_timeline(const ReportInput& in) {
   for (const hw::SectionResult& section : in.result.sections) {
     if (section.host) out.slices.push_back({0, kHostThread, section.name, section.start, section.end, {}});
   }
+  add_channels(in, out);
   add_bandwidth(in, out);
   add_in_flight(in, out);
   add_occupancy(in, out);

@@ -60,6 +60,7 @@ int deliver(const isa::Program& program, const isa::ChipConfig& chip, const RunO
   input.frames = o.frames;
   input.wall_s = outcome.wall_s;
   input.compare = outcome.compare;
+  input.dram_slices = outcome.dram_slices;
   input.ideal = outcome.ideal;
   input.dram_peak_bytes_per_s = peak_bytes_per_second(chip);
   for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
@@ -70,6 +71,7 @@ int deliver(const isa::Program& program, const isa::ChipConfig& chip, const RunO
   if (!o.report.empty()) write_file(o.report, report.dump(1) + "\n");
   if (!o.trace.empty()) traces::write_timeline(build_timeline(input), o.trace);
   if (!o.instruction_trace.empty()) write_file(o.instruction_trace, instruction_trace(program, chip, outcome.result));
+  if (!o.dram_trace.empty()) write_file(o.dram_trace, outcome.dram_trace);
   if (!o.output_dir.empty()) write_outputs(program, o.output_dir, outcome.outputs);
   std::fputs(summary_text(report).c_str(), stdout);
   for (const std::string& warning : outcome.result.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());

@@ -9,6 +9,7 @@
 #include "hw/platform/platform.hpp"
 #include "hw/reference/reference.hpp"
 #include "runtime/session/boundary.hpp"
+#include "runtime/session/dram_activity.hpp"
 #include "runtime/session/progress.hpp"
 
 namespace tessera::runtime {
@@ -35,8 +36,8 @@ void check_options(const isa::Program& program, const RunOptions& o) {
   if (o.timing_only && (!o.compare.empty() || !o.output_dir.empty())) {
     user_error("--timing-only has no values: leave out --compare and --output-dir");
   }
-  if (!o.wave.empty() || !o.dram_trace.empty()) {
-    user_error(o.wave.empty() ? "--dram-trace" : "--wave", ": not built yet; legal: --trace, --instr-trace");
+  if (!o.wave.empty()) {
+    user_error("--wave: not built yet; legal: --trace, --instr-trace, --dram-trace");
   }
   if (!o.timing_only && program.weights.empty()) {
     for (const isa::Buffer& buffer : program.buffers) {
@@ -67,10 +68,12 @@ platform::RunOptions platform_options(const isa::Program& program, const isa::Ch
   return out;
 }
 
+using Sram = std::vector<std::vector<std::uint8_t>>;  // bytes of each core
+
 /// Runs the reference executor on its own memory and returns that memory.
 hw::DramStorage run_on_reference(const isa::Program& program, const isa::ChipConfig& chip,
                                  const platform::DramLayout& layout, const std::vector<Tensor>& inputs,
-                                 hw::RunResult* result) {
+                                 hw::RunResult* result, Sram* sram) {
   hw::DramStorage dram;
   platform::load_program(program, layout, dram);
   place_inputs(program, layout, inputs, dram);
@@ -78,8 +81,9 @@ hw::DramStorage run_on_reference(const isa::Program& program, const isa::ChipCon
   options.host_step = [&](const isa::HostStep& step, hw::DramStorage& at) {
     run_host_step_on(program, layout, step, at);
   };
-  const auto done = reference::run_reference(program, chip, dram, {layout.base, layout.limit}, options);
+  auto done = reference::run_reference(program, chip, dram, {layout.base, layout.limit}, options);
   if (result != nullptr) result->warnings = done.warnings;
+  if (sram != nullptr) *sram = std::move(done.sram);
   return dram;
 }
 
@@ -100,22 +104,31 @@ Comparison compare_tensors(const isa::Program& program, const std::vector<Tensor
   return c;
 }
 
-/// Every byte that the program may write: output and scratch buffers, in the order of the program.
+void compare_bytes(const std::string& what, const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b,
+                   Comparison& c) {
+  TESSERA_CHECK(a.size() == b.size(), what, ": ", a.size(), " and ", b.size(), " bytes");
+  c.elements += static_cast<std::int64_t>(a.size());
+  for (std::size_t i = 0; c.equal && i < a.size(); ++i) {
+    if (a[i] == b[i]) continue;
+    c.equal = false;
+    c.first_difference =
+        what + " byte " + std::to_string(i) + ": " + std::to_string(a[i]) + ", reference " + std::to_string(b[i]);
+  }
+}
+
+/// Every byte that the program may write: output and scratch buffers, then each core's SRAM at the end.
 Comparison compare_memory(const isa::Program& program, const platform::DramLayout& layout, const hw::DramStorage& ours,
-                          const hw::DramStorage& theirs) {
+                          const hw::DramStorage& theirs, const Sram& our_sram, const Sram& their_sram) {
   Comparison c;
   for (const isa::Buffer& buffer : program.buffers) {
     if (buffer.kind != isa::BufferKind::output && buffer.kind != isa::BufferKind::scratch) continue;
     std::vector<std::uint8_t> a(buffer.size), b(buffer.size);
     ours.read(layout.address(buffer), a.data(), a.size());
     theirs.read(layout.address(buffer), b.data(), b.size());
-    c.elements += static_cast<std::int64_t>(buffer.size);
-    for (std::size_t i = 0; c.equal && i < a.size(); ++i) {
-      if (a[i] == b[i]) continue;
-      c.equal = false;
-      c.first_difference = buffer.name + " byte " + std::to_string(i) + ": " + std::to_string(a[i]) + ", reference " +
-                           std::to_string(b[i]);
-    }
+    compare_bytes(buffer.name, a, b, c);
+  }
+  for (std::size_t core = 0; core < our_sram.size(); ++core) {
+    compare_bytes("SRAM of core " + std::to_string(core), our_sram[core], their_sram.at(core), c);
   }
   return c;
 }
@@ -147,14 +160,22 @@ Outcome execute_program(const isa::Program& program, const isa::ChipConfig& chip
   const platform::DramLayout layout = platform::place_program(program, chip);
   if (!o.timing_only) out.inputs = make_inputs(program, o);
   hw::DramStorage dram;
+  Sram sram;
   progress("run");
   const auto begin = std::chrono::steady_clock::now();
   if (o.backend == "reference") {
-    dram = run_on_reference(program, chip, layout, out.inputs, &out.result);
+    dram = run_on_reference(program, chip, layout, out.inputs, &out.result, nullptr);
   } else {
     platform::load_program(program, layout, dram);
     place_inputs(program, layout, out.inputs, dram);
-    out.result = platform::run_program(program, chip, layout, dram, platform_options(program, chip, layout, dram, o));
+    platform::RunOptions options = platform_options(program, chip, layout, dram, o);
+    DramActivity activity(chip);
+    if (!o.trace.empty()) options.dram_observer = &activity;
+    if (!o.dram_trace.empty()) options.memory_observer = &activity;
+    options.end_run = [&sram](int, const std::vector<std::uint8_t>& bytes) { sram.push_back(bytes); };
+    out.result = platform::run_program(program, chip, layout, dram, options);
+    out.dram_slices = activity.slices();
+    out.dram_trace = activity.request_trace();
   }
   out.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!o.timing_only) out.outputs = fetch_outputs(program, layout, dram);
@@ -163,8 +184,9 @@ Outcome execute_program(const isa::Program& program, const isa::ChipConfig& chip
     if (name == "graph") {
       out.compare[name] = compare_tensors(program, out.outputs, compiler::interpret(qgraph(), out.inputs));
     } else {
-      const hw::DramStorage other = run_on_reference(program, chip, layout, out.inputs, nullptr);
-      out.compare[name] = compare_memory(program, layout, dram, other);
+      Sram expected;
+      const hw::DramStorage other = run_on_reference(program, chip, layout, out.inputs, nullptr, &expected);
+      out.compare[name] = compare_memory(program, layout, dram, other, sram, expected);
     }
   }
   out.ideal = run_ideals(program, chip, layout, o);

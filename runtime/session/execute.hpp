@@ -23,6 +23,8 @@ struct Outcome {
   std::vector<compiler::Tensor> outputs;  // the same of Program::outputs; empty with timing_only
   std::map<std::string, Comparison> compare;
   std::map<std::string, Cycles> ideal;
+  std::vector<DramSlice> dram_slices;  // with --trace
+  std::string dram_trace;              // with --dram-trace
   double wall_s = 0;
 };
 
