@@ -12,21 +12,19 @@ namespace tessera::dram {
 struct ChannelStatistics {
   DramClocks clocks = 0, data = 0, activate = 0, turnaround = 0, refresh = 0, idle = 0;
   std::int64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0;
-  std::int64_t read_bursts = 0, write_bursts = 0;
+  std::int64_t read_bursts = 0, write_bursts = 0;  // check bursts included
+  std::int64_t check_bursts = 0;                   // of in-band ECC
+  std::int64_t activates = 0;
+  DramClocks active_clocks = 0;  // clocks with a row open in some bank, summed over the ranks
 };
 
 class ChannelAccount {
  public:
-  /// Refresh held the channel in [begin, end), from the end of the last command to the end of tRFC.
-  void refresh(DramClocks begin, DramClocks end) {
-    refreshes_.push_back({begin, end});
-    ++statistics.refreshes;
-  }
+  /// Refresh held the channel (or the bank of the next burst) in [begin, end), from the end of the last command to the
+  /// end of the refresh.
+  void refresh(DramClocks begin, DramClocks end) { refreshes_.push_back({begin, end}); }
   /// `count` refreshes of `length` clocks each in idle time, all over before the next refresh() or column().
-  void idle_refreshes(std::int64_t count, DramClocks length) {
-    skipped_ += count * length;
-    statistics.refreshes += count;
-  }
+  void idle_refreshes(std::int64_t count, DramClocks length) { skipped_ += count * length; }
 
   /// A column command in clock c whose data move in [c + latency, c + latency + burst). There was work since `work`;
   /// constraints of rank and bus (turnaround, tCCD) would have let it go at `bus_ready`.

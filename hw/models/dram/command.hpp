@@ -8,8 +8,8 @@
 
 namespace tessera::dram {
 
-enum class CommandKind : std::uint8_t { act, rd, wr, rda, wra, pre, pre_all, ref_all };
-/// ACT, RD, WR, RDA, WRA, PRE, PREab, REFab.
+enum class CommandKind : std::uint8_t { act, act1, act2, cas, rd, wr, rda, wra, pre, pre_all, ref_all, ref_bank };
+/// ACT, ACT1, ACT2, CAS, RD, WR, RDA, WRA, PRE, PREab, REFab, REFpb.
 [[nodiscard]] const char* command_name(CommandKind kind);
 
 struct Command {

@@ -4,6 +4,12 @@
 
 namespace tessera::dram {
 
+double peak_bytes_per_second(const DramConfig& config) {
+  const Device& d = config.channel.device;
+  return static_cast<double>(config.channels * d.burst_bytes) /
+         (static_cast<double>(d.t.BL) * static_cast<double>(d.tck_fs) * 1e-15);
+}
+
 DramSystem::DramSystem(const DramConfig& config, ChannelListener& listener) : config_(config) {
   for (int i = 0; i < config.channels; ++i) {
     channels_.push_back(std::make_unique<Channel>(config.channel, i, listener));

@@ -16,6 +16,9 @@ struct DramConfig {
   Bytes interleave_bytes = 256;
 };
 
+/// What all data buses can move: burst bytes / (burst clocks x tCK) a channel.
+[[nodiscard]] double peak_bytes_per_second(const DramConfig& config);
+
 class DramSystem {
  public:
   DramSystem(const DramConfig& config, ChannelListener& listener);

@@ -9,11 +9,14 @@ import json
 import os
 import sys
 
-ORGANISATION = ["tck_fs", "bank_groups", "banks_per_group", "rows", "bursts_per_row", "burst_bytes"]
+ORGANISATION = ["tck_fs", "channel_bits", "bank_groups", "banks_per_group", "rows", "bursts_per_row", "burst_bytes"]
+COUNTS = ["banks_per_refresh"]  # 0: no per-bank refresh
 COMMANDS = ["ACT", "RD", "WR", "PRE", "REF"]
 TIMINGS = ["RL", "WL", "BL", "RCD", "RP", "RPab", "RAS", "RC", "CCD_S", "CCD_L", "RRD_S", "RRD_L", "FAW", "WTR_S",
-           "WTR_L", "RTP", "WR", "RFC", "REFI", "PPD", "RTW_gap"]
-TOP = ["schema", "name", "about", "default_map", "command_length", "timings"] + ORGANISATION
+           "WTR_L", "RTP", "WR", "RFC", "REFI", "PPD", "RTW_gap", "RFCpb", "PBR2PBR", "PBR2ACT", "AAD", "WCKPST",
+           "RTRS"]
+RAIL = ["millivolts", "IDD0_uA", "IDD2N_uA", "IDD3N_uA", "IDD4R_uA", "IDD4W_uA", "IDD5_uA"]
+TOP = ["schema", "name", "about", "default_map", "command_length", "timings", "power"] + ORGANISATION + COUNTS
 
 
 def fail(path, text):
@@ -59,6 +62,22 @@ def clocks(path, where, table, legal):
     return values
 
 
+def power(path, table):
+    same_keys(path, "/power", table, ["source", "chips", "rails"])
+    if not table["source"]:
+        fail(path, "/power/source: empty")
+    if type(table["chips"]) is not int or table["chips"] <= 0:
+        fail(path, f"/power/chips = {table['chips']}: expected a positive integer")
+    rails = []
+    for i, rail in enumerate(table["rails"]):
+        same_keys(path, f"/power/rails/{i}", rail, ["name"] + RAIL)
+        for key in RAIL:
+            if type(rail[key]) is not int or rail[key] < 0:
+                fail(path, f"/power/rails/{i}/{key} = {rail[key]}: expected a non-negative integer")
+        rails.append("{" + ", ".join(str(rail[key]) for key in RAIL) + "}")
+    return f"{{{table['chips']}, {{{', '.join(rails)}}}}}"
+
+
 def device(path):
     data = strict(path)
     same_keys(path, "", data, TOP)
@@ -69,11 +88,14 @@ def device(path):
     for key in ORGANISATION:
         if type(data[key]) is not int or data[key] <= 0:
             fail(path, f"/{key} = {data[key]}: expected a positive integer")
+    for key in COUNTS:
+        if type(data[key]) is not int or data[key] < 0:
+            fail(path, f"/{key} = {data[key]}: expected a non-negative integer")
     commands = clocks(path, "/command_length", data["command_length"], COMMANDS)
     timings = clocks(path, "/timings", data["timings"], TIMINGS)
-    organisation = ", ".join(str(data[key]) for key in ORGANISATION)
+    organisation = ", ".join(str(data[key]) for key in ORGANISATION + COUNTS)
     return (f'      {{"{data["name"]}", "{data["default_map"]}", {organisation},\n'
-            f'       {{{", ".join(map(str, commands))}}},\n       {{{", ".join(map(str, timings))}}}}},\n')
+            f'       {{{", ".join(map(str, commands))}}},\n       {{{", ".join(map(str, timings))}}},\n       {power(path, data["power"])}}},\n')
 
 
 def main():

@@ -6,8 +6,8 @@
 
 namespace tessera::dram {
 
-enum class RefreshPolicy : std::uint8_t { none, all_bank };
-enum class PagePolicy : std::uint8_t { open, closed };
+enum class RefreshPolicy : std::uint8_t { none, all_bank, per_bank };
+enum class PagePolicy : std::uint8_t { open, closed, adaptive };
 
 /// Writes wait until there are many, then are drained until few are left: each change of direction costs clocks.
 struct DrainPolicy {
@@ -51,9 +51,28 @@ struct QueueView {
   return kRequests * device.bursts_per_request();
 }
 
-/// Closed page: the last queued burst of a row closes it with auto-precharge.
-[[nodiscard]] constexpr bool auto_precharge(PagePolicy policy, bool more_for_this_row) {
-  return policy == PagePolicy::closed && !more_for_this_row;
+/// What a bank remembers for the adaptive page policy: 0..3, from 2 on its rows are closed.
+class RowHistory {
+ public:
+  [[nodiscard]] bool close() const { return value_ >= 2; }
+  /// The row in the way was another one: closing it early would have been right.
+  void conflict() { value_ = value_ < 3 ? value_ + 1 : 3; }
+  /// The row was wanted again: leaving it open was (or would have been) right.
+  void reuse() { value_ = value_ > 0 ? value_ - 1 : 0; }
+
+ private:
+  int value_ = 0;
+};
+
+/// Closed page: the last queued burst of a row closes it with auto-precharge; adaptive: where the bank's history says
+/// so.
+[[nodiscard]] constexpr bool auto_precharge(PagePolicy policy, bool more_for_this_row, bool history_says_close) {
+  return !more_for_this_row && (policy == PagePolicy::closed || (policy == PagePolicy::adaptive && history_says_close));
+}
+
+/// Work waits: a refresh is put off for as long as the debt allows, JEDEC's eight tREFI at most.
+[[nodiscard]] inline DramClocks refresh_forced(DramClocks due, const Device& device, int debt) {
+  return due >= kNever ? kNever : due + debt * device.t.REFI;
 }
 
 }  // namespace tessera::dram

@@ -26,18 +26,22 @@ class Replay final : public ChannelListener {
       now = std::max(now, trace.clock);
       const int channel = dram_.channel_of(trace.address);
       while (dram_.space(channel, trace.write) == 0) now = std::max(now, step() + 1);
+      DramClocks asked = now;  // the channel may have run ahead while its last burst waited for a refresh
       while (options_.outstanding > 0 && !trace.write && in_flight_ >= options_.outstanding) {
         if (!ends_.empty()) {
-          now = std::max(now, ends_.front() + 1 + kAnswerClocks);
+          asked = std::max(asked, ends_.front() + 1 + kAnswerClocks);
+          now = std::max(now, asked);
           ends_.pop_front();
           --in_flight_;
         } else {
           now = std::max(now, step() + 1);
         }
       }
-      Request& request = take();
+      Slot& slot = take();
+      Request& request = slot.request;
       request.address = trace.address;
       request.write = trace.write;
+      slot.asked = asked;
       dram_.push(request, now);
       ++result_.requests;
       if (!trace.write) ++in_flight_;
@@ -50,28 +54,35 @@ class Replay final : public ChannelListener {
   }
 
  private:
+  struct Slot {
+    Request request;
+    DramClocks asked = 0;  // clock from which the latency counts
+  };
+
   DramClocks step() {
     const DramClocks clock = dram_.next_event();
     TESSERA_CHECK(clock < kNever, "the memory is idle and full");
     dram_.run_until(clock);
     return clock;
   }
-  Request& take() {
+  Slot& take() {
     if (free_.empty()) {
-      pool_.push_back(std::make_unique<Request>());
+      pool_.push_back(std::make_unique<Slot>());
+      pool_.back()->request.user = pool_.back().get();
       free_.push_back(pool_.back().get());
     }
-    Request& request = *free_.back();
+    Slot& slot = *free_.back();
     free_.pop_back();
-    return request;
+    return slot;
   }
   void on_issued(Request& request) override {
+    Slot& slot = *static_cast<Slot*>(request.user);
     if (!request.write) {
       ++result_.reads;
-      result_.read_latency_sum += request.first_burst + 1 - request.arrival;
+      result_.read_latency_sum += request.first_burst + 1 - slot.asked;
       if (options_.outstanding > 0) ends_.push_back(request.first_burst);
     }
-    free_.push_back(&request);
+    free_.push_back(&slot);
   }
   void on_column(int, int, DramClocks) override {}
   void on_refresh_begin(int, DramClocks) override {}
@@ -80,8 +91,8 @@ class Replay final : public ChannelListener {
   const ReplayOptions options_;
   DramSystem dram_;
   ReplayResult result_;
-  std::vector<std::unique_ptr<Request>> pool_;
-  std::vector<Request*> free_;
+  std::vector<std::unique_ptr<Slot>> pool_;
+  std::vector<Slot*> free_;
   std::deque<DramClocks> ends_;  // first bursts of reads under way, in order
   int in_flight_ = 0;
 };

@@ -23,9 +23,6 @@ struct ReplayResult {
   std::vector<ChannelStatistics> channels;
 };
 
-/// Clocks that the controller adds to an idle read beyond JEDEC's RL and bursts.
-inline constexpr DramClocks kReadLatencyConstant = 0;
-
 /// Requests are issued in order; one that finds its queue full holds those behind it. `next` yields false at the end.
 [[nodiscard]] ReplayResult replay(const DramConfig& config, const std::function<bool(TraceRequest&)>& next,
                                   const ReplayOptions& options = {});

@@ -15,6 +15,7 @@ inline constexpr Bytes kRequestBytes = 64;
 enum class WaitState : std::uint8_t {
   queued,   // others are served, or a constraint of the rank holds it
   opening,  // a row is precharged or activated for it
+  refresh,  // a per-bank refresh holds its bank
   flight    // all its column commands are out
 };
 
@@ -22,6 +23,7 @@ struct Request {
   std::uint64_t address = 0;  // multiple of 64
   bool write = false;
   std::int16_t source = 0;  // who asks, for attribution
+  bool own = false;         // of the channel itself (check lines of in-band ECC)
   void* user = nullptr;
 
   // Written by the channel.

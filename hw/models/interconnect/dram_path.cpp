@@ -6,27 +6,6 @@ namespace tessera::hw {
 
 namespace {
 
-dram::DramConfig dram_config(const MemoryConfig& config) {
-  dram::DramConfig c;
-  c.channel.device = dram::find_device(config.device);
-  c.channel.address_map = config.address_map;
-  c.channel.queue_depth = config.dram_queue_depth;
-  c.channels = config.channels;
-  c.interleave_bytes = config.interleave_bytes;
-  if (config.refresh == "none") {
-    c.channel.refresh = dram::RefreshPolicy::none;
-  } else if (config.refresh == "all_bank") {
-    c.channel.refresh = dram::RefreshPolicy::all_bank;
-  } else {
-    user_error("dram.refresh = \"", config.refresh, "\": this controller knows none and all_bank");
-  }
-  if (config.page_policy == "closed") c.channel.page = dram::PagePolicy::closed;
-  if (config.interleave_bytes % dram::kRequestBytes != 0) {
-    user_error("dram.interleave_bytes = ", config.interleave_bytes, ": expected a multiple of 64");
-  }
-  return c;
-}
-
 constexpr auto kRequestBytes = static_cast<std::uint64_t>(dram::kRequestBytes);
 
 }  // namespace
@@ -34,7 +13,7 @@ constexpr auto kRequestBytes = static_cast<std::uint64_t>(dram::kRequestBytes);
 DramPath::DramPath(MemoryCore& core)
     : core_(core),
       crossing_(core.config_.clock_hz, core.config_.tck_fs, core.config_.sync_clocks),
-      dram_(dram_config(core.config_), *this),
+      dram_(core.config_.dram(), *this),
       ports_(static_cast<std::size_t>(core.config_.cores * kPortsPerCore)),
       channels_(static_cast<std::size_t>(core.config_.channels)) {
   for (ChannelState& channel : channels_)

@@ -147,6 +147,9 @@ void DramPath::causes(int port_index, Cycles begin, Cycles end, F&& charge) cons
         queued_causes(port_index, part.request.channel, std::max(from, begin), std::min(to, end), opening);
         break;
       }
+      case dram::WaitState::refresh:
+        piece(from, to, StallCause::dram_refresh);
+        break;
       case dram::WaitState::flight:
         piece(from, to, StallCause::dram_latency);
         break;

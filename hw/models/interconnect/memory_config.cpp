@@ -24,6 +24,11 @@ MemoryConfig MemoryConfig::from(const isa::ChipConfig& chip, int cores) {
   c.address_map = chip.dram.address_map;
   c.refresh = isa::to_string(chip.dram.refresh);
   c.page_policy = isa::to_string(chip.dram.page_policy);
+  c.channel_bits = static_cast<int>(chip.dram.channel_bits);
+  c.ranks = static_cast<int>(chip.dram.ranks);
+  c.refresh_debt = static_cast<int>(chip.dram.refresh_debt);
+  c.ecc = isa::to_string(chip.dram.ecc);
+  c.timings = chip.dram.timings;
   return c;
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "hw/common/units.hpp"
+#include "hw/models/dram/dram_system.hpp"
 
 namespace tessera::isa {
 struct ChipConfig;
@@ -33,7 +35,14 @@ struct MemoryConfig {
   std::string address_map;
   std::string refresh = "all_bank";
   std::string page_policy = "open";
+  int channel_bits = 0;  // 0: as the device
+  int ranks = 1;
+  int refresh_debt = 0;
+  std::string ecc = "none";
+  std::map<std::string, DramClocks> timings;  // overrides of the device
 
+  /// What the DRAM itself needs to know; throws UserError when the device cannot do it.
+  [[nodiscard]] dram::DramConfig dram() const;
   [[nodiscard]] static MemoryConfig from(const isa::ChipConfig& chip, int cores);
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 using namespace test;
 
-constexpr const char* kDevices[] = {"DDR4-3200", "LPDDR4-3200", "LPDDR4-4266", "LPDDR5-6400"};
+constexpr const char* kDevices[] = {"DDR4-3200", "LPDDR4-3200", "LPDDR4-4266", "LPDDR5-6400", "LPDDR5-6400-8B"};
 
 /// Streams, random addresses over a few or all rows, both directions, pauses.
 Source mixture(std::uint64_t seed, std::int64_t count) {
@@ -36,35 +36,69 @@ struct Variant {
   PagePolicy page;
   RefreshPolicy refresh;
   int depth;
+  int ranks = 1;
+  int debt = 0;
+  bool ecc = false;
 };
 constexpr Variant kVariants[] = {{PagePolicy::open, RefreshPolicy::all_bank, 32},
                                  {PagePolicy::closed, RefreshPolicy::all_bank, 32},
+                                 {PagePolicy::adaptive, RefreshPolicy::all_bank, 32},
                                  {PagePolicy::open, RefreshPolicy::none, 8},
                                  {PagePolicy::closed, RefreshPolicy::all_bank, 1},
-                                 {PagePolicy::open, RefreshPolicy::all_bank, 3}};
+                                 {PagePolicy::open, RefreshPolicy::all_bank, 3},
+                                 {PagePolicy::open, RefreshPolicy::per_bank, 32},
+                                 {PagePolicy::closed, RefreshPolicy::per_bank, 32},
+                                 {PagePolicy::adaptive, RefreshPolicy::per_bank, 2, 1, 4},
+                                 {PagePolicy::open, RefreshPolicy::all_bank, 16, 1, 8},
+                                 {PagePolicy::open, RefreshPolicy::all_bank, 32, 2},
+                                 {PagePolicy::adaptive, RefreshPolicy::per_bank, 16, 2, 2},
+                                 {PagePolicy::open, RefreshPolicy::all_bank, 32, 1, 0, true},
+                                 {PagePolicy::closed, RefreshPolicy::per_bank, 8, 2, 1, true}};
+
+/// False where the device cannot do it (DDR4 has no per-bank refresh).
+bool apply(const Variant& v, DramConfig& c) {
+  if (v.refresh == RefreshPolicy::per_bank && c.channel.device.banks_per_refresh == 0) return false;
+  c.channel.page = v.page;
+  c.channel.refresh = v.refresh;
+  c.channel.queue_depth = v.depth;
+  c.channel.ranks = v.ranks;
+  c.channel.refresh_debt = v.debt;
+  c.channel.ecc = v.ecc;
+  // The rank in a low bit, so that they alternate.
+  std::string map = c.channel.device.default_map;
+  if (v.ranks > 1)
+    c.channel.address_map = map.insert(map.find(",ba") != std::string::npos ? map.find(",ba") : 5, ",ra:1");
+  return true;
+}
+
+RefreshKind kind(RefreshPolicy policy) {
+  return policy == RefreshPolicy::none       ? RefreshKind::none
+         : policy == RefreshPolicy::all_bank ? RefreshKind::all_bank
+                                             : RefreshKind::per_bank;
+}
 
 TEST(Channel, NoTraceBreaksARuleOfJedec) {
   for (const char* name : kDevices) {
     for (const Variant& v : kVariants) {
       for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         DramConfig c = config(name);
-        c.channel.page = v.page;
-        c.channel.refresh = v.refresh;
-        c.channel.queue_depth = v.depth;
-        JedecChecker checker(c.channel.device, v.refresh == RefreshPolicy::all_bank);
+        if (!apply(v, c)) continue;
+        JedecChecker checker(c.channel.device, kind(v.refresh), v.ranks);
         ReplayOptions options;
         options.observer = &checker;
         const ReplayResult r = replay(c, mixture(seed, 3000), options);
         checker.finish(r.clocks);
-        EXPECT_TRUE(checker.violations().empty()) << name << " seed " << seed << " depth " << v.depth << "\n"
+        EXPECT_TRUE(checker.violations().empty()) << name << " variant " << &v - kVariants << " seed " << seed << "\n"
                                                   << checker.text();
-        EXPECT_EQ(checker.bursts() * c.channel.device.burst_bytes, r.bytes);
+        EXPECT_EQ((checker.bursts() - r.channels[0].check_bursts) * c.channel.device.burst_bytes, r.bytes);
+        EXPECT_EQ(r.channels[0].check_bursts > 0, v.ecc);
       }
     }
   }
 }
 
-// A checker that never flags anything proves nothing: each timing raised by one clock in the checker must be missed.
+// A checker that never flags anything proves nothing: each timing raised by one clock in the checker must be missed
+// (AAD, which is a most: lowered there; WCKPST, up to which WCK runs: raised in the controller).
 TEST(Channel, EachTimingIsMetToTheClock) {
   for (const char* name : kDevices) {
     for (const std::string& timing : timing_names()) {
@@ -75,18 +109,24 @@ TEST(Channel, EachTimingIsMetToTheClock) {
       if (strict.t.PPD == 0 && timing == "PPD") continue;
       // With one group the rule of the group is the rule of the rank.
       if (!grouped && (timing == "CCD_L" || timing == "RRD_L" || timing == "WTR_L")) continue;
-      set_timing(strict, timing, get_timing(strict, timing) + 1);
-      const DramConfig c = config(name);
+      if (get_timing(strict, timing) == 0) continue;  // not of this standard
+      if (timing != "WCKPST") set_timing(strict, timing, timing == "AAD" ? 1 : get_timing(strict, timing) + 1);
+      const bool bank_refresh = timing == "RFCpb" || timing == "PBR2PBR" || timing == "PBR2ACT";
+      const std::string rule = timing == "WCKPST" ? "WCK off" : timing;
       bool flagged = false;
       for (std::uint64_t seed = 1; seed <= 4 && !flagged; ++seed) {
         for (const PagePolicy page : {PagePolicy::open, PagePolicy::closed}) {
-          DramConfig variant = c;
-          variant.channel.page = page;
-          JedecChecker checker(strict, true);
+          DramConfig c = config(name);
+          // A deep debt makes refreshes that were put off follow each other closely.
+          const Variant v{page, bank_refresh ? RefreshPolicy::per_bank : RefreshPolicy::all_bank, 32,
+                          timing == "RTRS" ? 2 : 1, timing == "PBR2PBR" ? 8 : 0};
+          ASSERT_TRUE(apply(v, c));
+          if (timing == "WCKPST") ++c.channel.device.t.WCKPST;
+          JedecChecker checker(strict, kind(v.refresh), v.ranks);
           ReplayOptions options;
           options.observer = &checker;
-          (void)replay(variant, mixture(seed, 3000), options);
-          flagged = flagged || checker.violations().count(timing) != 0;
+          (void)replay(c, mixture(seed, 3000), options);
+          flagged = flagged || checker.violations().count(rule) != 0;
         }
       }
       EXPECT_TRUE(flagged) << name << ": no command came exactly at its limit of " << timing;
@@ -98,9 +138,7 @@ TEST(Channel, ClocksOfAChannelAddUp) {
   for (const char* name : kDevices) {
     for (const Variant& v : kVariants) {
       DramConfig c = config(name);
-      c.channel.page = v.page;
-      c.channel.refresh = v.refresh;
-      c.channel.queue_depth = v.depth;
+      if (!apply(v, c)) continue;
       c.channels = 2;
       const ReplayResult r = replay(c, mixture(5, 4000));
       for (const ChannelStatistics& s : r.channels) {
@@ -223,7 +261,7 @@ TEST(Channel, IdleRefreshesLookTheSameCountedOrStepped) {
     for (const std::int64_t k : {1, 2, 3, 4, 5, 1000}) {
       Recorder recorder;
       Channel channel(channel_config("LPDDR4-4266"), 0, recorder);
-      JedecChecker checker(find_device("LPDDR4-4266"), true);
+      JedecChecker checker(find_device("LPDDR4-4266"), RefreshKind::all_bank);
       channel.set_observer(&checker);
       Request a, b;
       b.address = 64;
@@ -289,7 +327,7 @@ TEST(AddressMap, PiecesAndErrors) {
   };
   EXPECT_EQ(
       message("off:5,xx:2"),
-      "dram.address_map = \"off:5,xx:2\": found \"xx:2\", expected NAME:BITS with NAME one of off, bg, co, ba, ro");
+      "dram.address_map = \"off:5,xx:2\": found \"xx:2\", expected NAME:BITS with NAME one of off, bg, co, ba, ro, ra");
   EXPECT_EQ(message("off:5,co:6,ba:3,ro:16"),
             "dram.address_map = \"off:5,co:6,ba:3,ro:16\": field bg has 0 bits, LPDDR5-6400 needs 2 (e.g. "
             "\"off:5,bg:2,co:6,ba:2,ro:15\")");
@@ -302,8 +340,9 @@ TEST(Device, NamesAndTimings) {
     (void)find_device("LPDDR9");
     FAIL();
   } catch (const UserError& e) {
-    EXPECT_STREQ(e.what(),
-                 "dram.device = \"LPDDR9\": expected one of DDR4-3200, LPDDR4-3200, LPDDR4-4266, LPDDR5-6400");
+    EXPECT_STREQ(
+        e.what(),
+        "dram.device = \"LPDDR9\": expected one of DDR4-3200, LPDDR4-3200, LPDDR4-4266, LPDDR5-6400-8B, LPDDR5-6400");
   }
   Device d = find_device("LPDDR4-3200");
   set_timing(d, "FAW", 128);
