@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "compiler/host/math.hpp"
+#include "compiler/host/node_step.hpp"
 #include "hw/common/error.hpp"
 
 namespace tessera::compiler::host {
@@ -165,6 +166,7 @@ bool host_supports(const std::string& op) {
 
 void run_host_step(const std::string& name, const std::string& op, const StepAttributes& attributes,
                    const std::vector<TensorIn>& inputs, const std::vector<TensorOut>& outputs) {
+  if (is_node_step(attributes)) return run_node_step(name, op, attributes, inputs, outputs);
   const Step step{name, op, attributes, inputs, outputs};
   for (const Entry& entry : kSteps) {
     if (op != entry.op) continue;

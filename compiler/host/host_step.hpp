@@ -17,7 +17,8 @@ struct ChipConfig;
 
 namespace tessera::compiler::host {
 
-/// A quantised tensor in memory. dtype: "int8", "uint8", "int16" or "int32", little-endian.
+/// A tensor in memory, little-endian. dtype: "int8", "uint8", "int16" or "int32" quantised; in steps of node_step.hpp
+/// also every other number type, as it is.
 struct TensorIn {
   std::vector<std::int64_t> shape;
   std::string dtype;
@@ -34,7 +35,7 @@ struct TensorOut {
 };
 using StepAttributes = std::map<std::string, std::vector<double>>;  // as isa::HostStep::attributes
 
-/// Operators that run_host_step knows, by ONNX name.
+/// Operators with exact steps of their own, by ONNX name; any other one comes as in node_step.hpp.
 [[nodiscard]] const std::vector<std::string>& host_operators();
 [[nodiscard]] bool host_supports(const std::string& op);
 
