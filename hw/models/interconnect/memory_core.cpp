@@ -140,17 +140,19 @@ void MemoryCore::schedule_fixed(Cycles now, int port_index, Burst& burst) {
     last = std::max(last, std::max(accepted, port.last_scheduled) + burst.beats);
   }
   burst.last = last;
+  burst.after = port.last_scheduled;
   burst.predecessor = bus_owner_;
   bus_owner_ = port_index;
   port.last_scheduled = last;
 }
 
-// Beats end at `last` and lie one cycle, or the time of their bytes in the pipe, apart.
+// Beats end at `last` and lie one cycle, or the time of their bytes in the pipe, apart; where that rounds onto the
+// port's burst before, they follow it one a cycle.
 Cycles MemoryCore::fixed_beat(const Burst& burst, int beat) const {
-  const Cycles after = burst.beats - 1 - beat;
+  const Cycles behind = burst.beats - 1 - beat;
   const Bytes rate = config_.fixed_bytes_per_cycle;
-  if (rate == 0 || rate >= config_.data_bytes) return burst.last - after;
-  return burst.last - ceil_div(after * config_.data_bytes, rate);
+  if (rate == 0 || rate >= config_.data_bytes) return burst.last - behind;
+  return std::max(burst.last - ceil_div(behind * config_.data_bytes, rate), burst.after + 1 + beat);
 }
 
 // --- delivery --------------------------------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ struct Burst {
   Cycles uncontended = 0;  // end of the pure latency
   Cycles bus_start = 0;    // its bytes begin to move in the shared pipe
   Cycles last = 0;         // last R beat, or B
+  Cycles after = -1;       // last beat of the port's burst before
   int predecessor = -1;    // port of the burst before it in the pipe
   // DRAM (write: `last` is B as well)
   Bytes sent = 0;   // bytes whose 64-byte requests were dispatched

@@ -54,6 +54,22 @@ TEST(FixedMemory, LastBeatOfALongBurstObeysLatencyPortAndRate) {
   EXPECT_EQ(rate.beats(1), (std::vector<Cycles>{2, 4, 6, 8, 10, 12, 14, 16}));
 }
 
+// A rate that does not divide a beat: the last beat of a burst and the first of the next round to the same cycle, but a
+// port gets one beat a cycle.
+TEST(FixedMemory, OneBeatACycleAtAnyRate) {
+  for (const Bytes rate : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13}) {
+    for (const int beats : {1, 2, 3, 5, 8}) {
+      Managers m(fixed(9, rate, 8));
+      m.add(reads(4, 30, beats));
+      m.run();
+      const std::vector<Cycles>& cycles = m.beats(1);
+      for (std::size_t i = 1; i < cycles.size(); ++i) {
+        ASSERT_LT(cycles[i - 1], cycles[i]) << "rate " << rate << ", " << beats << " beats, beat " << i;
+      }
+    }
+  }
+}
+
 // Closed form 2 of the validation page: outstanding x 64 B / 100 cycles until the memory's 8 B a cycle is the limit.
 TEST(FixedMemory, LatencyBoundDmaIsExact) {
   const struct {
