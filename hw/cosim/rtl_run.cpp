@@ -52,6 +52,7 @@ class Driver : public sc_core::sc_module, public RtlListener {
  private:
   void on_event();
   void on_watchdog();
+  void fail(const std::string& text);
   void begin_section(Cycles n);
   void end_section(Cycles n);
 
@@ -65,7 +66,8 @@ class Driver : public sc_core::sc_module, public RtlListener {
   std::array<std::uint32_t, kUnits> started_{};
   std::array<std::deque<hw::InstructionRecord>, kUnits> in_flight_;
   hw::RunResult result_;
-  std::exception_ptr failure_;
+  std::exception_ptr failure_;  // ours
+  std::string ended_early_;     // the program's
   sc_core::sc_event event_, watchdog_;
 };
 
@@ -93,11 +95,12 @@ void Driver::on_stop(bool stuck, Cycles n) {
 }
 
 void Driver::on_event() {
-  if (finished_ || failure_) return;
+  if (finished_ || failure_ || !ended_early_.empty()) return;
   const Cycles n = now_cycle();
   try {
     if (begun_) {
       end_section(n);
+      if (!ended_early_.empty()) return;
     } else if (max_cycles_ > 0) {
       notify_at(watchdog_, max_cycles_, kDeliver);
     }
@@ -109,9 +112,13 @@ void Driver::on_event() {
 }
 
 void Driver::on_watchdog() {
-  if (finished_ || failure_) return;
-  failure_ = std::make_exception_ptr(
-      ProgramError(detail::concat("RTL: section ", section_, " has not ended after ", now_cycle(), " cycles")));
+  if (finished_ || failure_ || !ended_early_.empty()) return;
+  fail(detail::concat("section ", program_.sections[section_].name, " has not ended after ", now_cycle(), " cycles"));
+}
+
+void Driver::fail(const std::string& text) {
+  ended_early_ = text;
+  result_.cycles = now_cycle();
   sc_core::sc_stop();
 }
 
@@ -149,17 +156,17 @@ void Driver::end_section(Cycles n) {
   const std::string& name = program_.sections[section_].name;
   const std::uint32_t status = core_->read_register(reg::kStatus);
   if ((status & 4) != 0) {
-    throw ProgramError(detail::concat(
-        "RTL: fault ", isa::to_string(static_cast<isa::FaultCause>(core_->read_register(reg::kFaultCause))),
-        ": section ", name, ", ", isa::to_string(static_cast<isa::QueueId>(core_->read_register(reg::kFaultQueue))),
-        " word ", core_->read_register(reg::kFaultIndex), " (stopped in cycle ", n, ")"));
+    return fail(detail::concat(
+        "fault ", isa::to_string(static_cast<isa::FaultCause>(core_->read_register(reg::kFaultCause))), ": section ",
+        name, ", ", isa::to_string(static_cast<isa::QueueId>(core_->read_register(reg::kFaultQueue))), " word ",
+        core_->read_register(reg::kFaultIndex), " (stopped in cycle ", n, ")"));
   }
-  if (stuck_) throw ProgramError(detail::concat("RTL: section ", name, " is stuck (in cycle ", n, ")"));
+  if (stuck_) return fail(detail::concat("section ", name, " is stuck (in cycle ", n, ")"));
   for (std::uint32_t s = 0; s < reg::kSemaphoreCount; ++s) {
     const std::uint32_t value = core_->read_register(reg::kSemaphore + s * 4);
     if (value == 0) continue;
-    throw ProgramError(
-        detail::concat("RTL: section ", name, ": semaphore ", s, " is ", value, " at the section's end: expected 0"));
+    return fail(
+        detail::concat("section ", name, ": semaphore ", s, " is ", value, " at the section's end: expected 0"));
   }
   result_.sections.back().end = n;
   ++section_;
@@ -167,13 +174,18 @@ void Driver::end_section(Cycles n) {
 
 RtlRun Driver::result() {
   if (failure_) std::rethrow_exception(failure_);
-  TESSERA_CHECK(finished_, "the simulation ended in section ", section_, " without an event left");
+  TESSERA_CHECK(finished_ || !ended_early_.empty(), "the simulation ended in section ", section_,
+                " without an event left");
   RtlRun run;
+  run.failure = ended_early_;
+  for (const auto& unfinished : in_flight_) {
+    result_.instructions.insert(result_.instructions.end(), unfinished.begin(), unfinished.end());
+  }
   std::sort(result_.instructions.begin(), result_.instructions.end(),
             [](const hw::InstructionRecord& a, const hw::InstructionRecord& b) {
               return std::tie(a.section, a.queue, a.index) < std::tie(b.section, b.queue, b.index);
             });
-  for (std::size_t u = 0; u < kUnits; ++u) {
+  for (std::size_t u = 0; u < kUnits && finished_; ++u) {
     hw::UnitResult& unit = result_.units.emplace_back();
     unit.name = kUnitNames[u];
     core_->write_register(reg::kCounterSelect, kQueueOfUnit[u]);

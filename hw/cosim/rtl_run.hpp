@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "hw/cosim/rtl_core.hpp"
@@ -17,11 +18,11 @@ struct RtlRun {
   /// Start and finish of every instruction, sections, AXI bytes, and of each unit sram_bank_conflict only.
   hw::RunResult result;
   std::vector<std::uint8_t> sram;
+  std::string failure;  // why it ended early: fault, stuck, a semaphore left over, max_cycles; empty: it did not
   Coverage coverage;
 };
 
-/// `dram` holds the program and its inputs. UserError for what the slice lacks, ProgramError for faults, a stuck
-/// section, a semaphore left over, and after max_cycles (if not 0).
+/// `dram` holds the program and its inputs. UserError for what the slice lacks. Ends after max_cycles (if not 0).
 [[nodiscard]] RtlRun run_on_rtl(const isa::Program& program, const isa::ChipConfig& chip,
                                 const platform::DramLayout& layout, hw::DramStorage& dram, Cycles max_cycles = 0);
 

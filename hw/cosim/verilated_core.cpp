@@ -37,6 +37,7 @@ VerilatedCore::VerilatedCore() : context_(std::make_unique<VerilatedContext>()) 
   context_->randReset(0);  // macros hold zero, as MACHINE.md section 3 says of the SRAM
   top_ = std::make_unique<Vtessera_core>(context_.get(), "tessera_core");
   top_->rst_ni = 0;
+  top_->eval();  // edges are seen against the values of the first call
   edge();
   top_->rst_ni = 1;
   top_->eval();
