@@ -10,6 +10,7 @@
 #include "hw/common/units.hpp"
 #include "hw/models/conv/cost.hpp"
 #include "hw/models/edp/cost.hpp"
+#include "hw/models/gemm/cost.hpp"
 #include "hw/models/reorder/cost.hpp"
 #include "isa/semantics/dma.hpp"
 
@@ -58,6 +59,7 @@ Cycles Estimate::duration(const WorkItem& item) const {
   if (const auto* store = std::get_if<isa::Store>(&item.body)) return dma(*store);
   if (const auto* conv = std::get_if<isa::Conv>(&item.body)) return hw::conv_cycles(*conv, chip_);
   if (const auto* edp = std::get_if<isa::Edp>(&item.body)) return hw::edp_cycles(*edp, chip_);
+  if (const auto* gemm = std::get_if<isa::Gemm>(&item.body)) return hw::gemm_cycles(*gemm, chip_);
   if (const auto* reorder = std::get_if<isa::Reorder>(&item.body)) return hw::reorder_cycles(*reorder, chip_);
   TESSERA_CHECK(false, "no cost for an instruction of layer ", item.layer);
 }

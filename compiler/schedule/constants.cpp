@@ -31,6 +31,13 @@ std::vector<semantics::QuantizedScale> scales_of(const std::vector<QScale>& scal
   return out;
 }
 
+std::vector<std::uint8_t> bytes_of(const std::vector<std::int8_t>& values) {
+  std::vector<std::uint8_t> bytes;
+  bytes.reserve(values.size());
+  for (const std::int8_t v : values) bytes.push_back(static_cast<std::uint8_t>(v));
+  return bytes;
+}
+
 /// Entries of an average pooling as the machine indexes them.
 std::vector<QScale> average_entries(const Layer& layer) {
   const std::vector<QScale>& all = layer.node->scales;
@@ -41,6 +48,8 @@ std::vector<QScale> average_entries(const Layer& layer) {
 }
 
 }  // namespace
+
+bool per_column(const QNode& node) { return !node.bias.empty() || node.scales.size() > 1; }
 
 std::int64_t LayerConstants::weight_offset(std::int64_t c) const {
   const semantics::ConvShape& s = layout->shape();
@@ -71,6 +80,13 @@ Constants place_constants(const LayerGraph& graph, const isa::ChipConfig& chip) 
       c.weights_offset = place(c.layout->dram_bytes());
       c.useful_weight_bytes = c.useful_weights(0, layer.out.c);
       c.params_bytes = semantics::kParamBytes * layer.out.c;
+    } else if (layer.kind == LayerKind::gemm) {
+      const QNode& node = *layer.node;
+      if (node.inputs.size() == 1) {
+        c.matrix_bytes = c.useful_weight_bytes = node.k * node.n;
+        c.weights_offset = place(c.matrix_bytes);
+      }
+      if (per_column(node)) c.params_bytes = semantics::kParamBytes * node.n;
     } else if (layer.kind == LayerKind::edp && layer.node->op == QOp::average_pool) {
       c.params_bytes = semantics::kAverageEntryBytes * static_cast<std::int64_t>(average_entries(layer).size());
     } else if (layer.kind == LayerKind::edp && layer.node->op == QOp::table) {
@@ -79,6 +95,10 @@ Constants place_constants(const LayerGraph& graph, const isa::ChipConfig& chip) 
     }
     if (c.params_bytes > 0) c.params_offset = place(c.params_bytes);
     out.useful_bytes += c.useful_weight_bytes + c.params_bytes + c.table_bytes;
+  }
+  for (const Image& image : graph.images) {
+    out.images.push_back(image.constant != nullptr ? place(image.bytes) : -1);
+    if (image.constant != nullptr) out.useful_bytes += image.bytes;
   }
   return out;
 }
@@ -99,14 +119,23 @@ std::vector<std::uint8_t> pack_constants(const LayerGraph& graph, const Constant
             semantics::pack_weights_dram(node.weights, c.layout->shape(), node.weight_zero_point, chip),
             c.layout->dram_bytes());
       write(c.params_offset, semantics::pack_params(node.bias, scales_of(node.scales)), c.params_bytes);
+    } else if (layer.kind == LayerKind::gemm) {
+      if (c.matrix_bytes > 0) write(c.weights_offset, bytes_of(node.weights), c.matrix_bytes);
+      if (c.params_bytes > 0) {
+        std::vector<std::int32_t> bias = node.bias;
+        bias.resize(static_cast<std::size_t>(node.n), 0);
+        std::vector<QScale> scales = node.scales;
+        scales.resize(static_cast<std::size_t>(node.n), node.scales.at(0));
+        write(c.params_offset, semantics::pack_params(bias, scales_of(scales)), c.params_bytes);
+      }
     } else if (c.params_bytes > 0) {
       write(c.params_offset, semantics::pack_average_scales(scales_of(average_entries(layer))), c.params_bytes);
     }
-    if (c.table_bytes > 0) {
-      std::vector<std::uint8_t> table;
-      for (const std::int8_t v : node.table) table.push_back(static_cast<std::uint8_t>(v));
-      write(c.table_offset, table, kTableBytes);
-    }
+    if (c.table_bytes > 0) write(c.table_offset, bytes_of(node.table), kTableBytes);
+  }
+  for (std::size_t i = 0; i < graph.images.size(); ++i) {
+    const Image& constant = graph.images[i];
+    if (constant.constant != nullptr) write(constants.images[i], bytes_of(constant.constant->weights), constant.bytes);
   }
   return image;
 }

@@ -17,6 +17,7 @@ struct LayerConstants {
   std::int64_t cout_lanes = 1;
   std::int64_t weights_offset = 0;       // in the weights buffer
   std::int64_t useful_weight_bytes = 0;  // without padding lanes
+  std::int64_t matrix_bytes = 0;         // gemm: the constant operand as it lies in the node, at weights_offset
   std::int64_t params_offset = 0, params_bytes = 0;
   std::int64_t table_offset = 0, table_bytes = 0;
 
@@ -28,9 +29,13 @@ struct LayerConstants {
 
 struct Constants {
   std::vector<LayerConstants> layers;
+  std::vector<std::int64_t> images;  // offset of each constant image, by its index; -1: not constant
   std::int64_t bytes = 0;
   std::int64_t useful_bytes = 0;  // compulsory: weights, parameters, tables without padding
 };
+
+/// A product's requantisation takes parameters by column.
+[[nodiscard]] bool per_column(const QNode& node);
 
 [[nodiscard]] Constants place_constants(const LayerGraph& graph, const isa::ChipConfig& chip);
 /// The image of the weights buffer.

@@ -131,7 +131,9 @@ std::vector<DmaPiece> image_pieces(const DramMap& map, std::int64_t n, const Row
   const std::int64_t sram_row = view.row_lines * line;
   const std::int64_t sram_block = view.block_lines * line;
   std::vector<DmaPiece> pieces;
-  for (const BlockRun& run : block_runs({channels.first + view_channel, channels.end + view_channel}, cb)) {
+  const std::vector<BlockRun> runs = block_runs({channels.first + view_channel, channels.end + view_channel}, cb);
+  const bool whole_pixels = (channels.first + view_channel) % cb == 0 && sram_block <= kLongestRow;
+  for (const BlockRun& run : runs) {
     const std::int64_t c = run.block * cb + run.lanes.first - view_channel;
     const std::int64_t dram = map.nhwc ? map.offset + (n * plane + rows.first * w) * map.shape.c + c
                                        : map.offset + (n * map.shape.c + c) * plane + rows.first * w;
@@ -150,6 +152,10 @@ std::vector<DmaPiece> image_pieces(const DramMap& map, std::int64_t n, const Row
       } else {
         add(w * lanes, lanes, cb, {}, {}, {rows.count(), w * lanes, sram_row});
       }
+    } else if (map.nhwc && whole_pixels) {
+      // One row a pixel: its blocks are groups.
+      const std::int64_t bytes = channels.count();
+      if (&run == &runs.front()) add(bytes, cb, sram_block, {}, {rows.count(), w * map.shape.c, sram_row}, {w, map.shape.c, cb});
     } else if (map.nhwc) {
       add(lanes, lanes, lanes, {run.blocks, cb, sram_block}, {rows.count(), w * map.shape.c, sram_row},
           {w, map.shape.c, cb});

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "compiler/schedule/move_nest.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
 
@@ -11,6 +12,7 @@ namespace tessera::compiler {
 namespace {
 
 constexpr std::int64_t kLargestKernel = 255;
+constexpr std::int64_t kLongRow = 64;  // pixels of a row where a map channels last may choose
 
 MapShape map_shape(const QTensor& t) {
   TESSERA_CHECK(t.shape.size() == 4, t.name, ": rank ", t.shape.size(), " in the quantised graph");
@@ -19,12 +21,15 @@ MapShape map_shape(const QTensor& t) {
 
 class Builder {
  public:
-  Builder(const QGraph& graph, const isa::ChipConfig& chip) : graph_(graph), chip_(chip) {
+  Builder(const QGraph& graph, const isa::ChipConfig& chip, const std::set<std::string>& through_dram)
+      : graph_(graph), chip_(chip), through_dram_(through_dram) {
     out_.graph = &graph;
     out_.values.resize(graph.tensors.size());
     base_.resize(graph.tensors.size());
     producer_.resize(graph.tensors.size(), -1);
+    readers_of_.resize(graph.tensors.size());
     for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+      out_.values[t].tensor = static_cast<int>(t);
       out_.values[t].shape = map_shape(graph.tensors[t]);
       base_[t] = static_cast<int>(t);
     }
@@ -32,6 +37,7 @@ class Builder {
       const QNode& node = graph.nodes[i];
       producer_[index(node.output)] = static_cast<int>(i);
       if (node.op == QOp::view) base_[index(node.output)] = base_[index(node.inputs[0])];
+      for (const int t : node.inputs) readers_of_[index(t)].push_back(&node);
     }
   }
 
@@ -54,33 +60,47 @@ class Builder {
     Image image;
     image.tensor = tensor;
     image.kind = kind;
-    image.bytes = value(tensor).shape.elements();
+    const auto element = static_cast<std::int64_t>(dtype_size(graph_.tensors[index(tensor)].dtype));
+    image.bytes = value(tensor).shape.elements() * element;
     out_.images.push_back(image);
     const int id = static_cast<int>(out_.images.size()) - 1;
     value(base).dram.push_back(id);
     return id;
   }
 
-  /// True when no layer writes the tensor: a graph input or a host step's output.
+  /// True when no layer writes the tensor: a graph input, a constant or a host step's output.
   bool imported(int base) const {
     const int p = producer_[index(base)];
-    return p < 0 || graph_.nodes[static_cast<std::size_t>(p)].op == QOp::host;
+    if (p < 0) return true;
+    const QOp op = graph_.nodes[static_cast<std::size_t>(p)].op;
+    return op == QOp::host || op == QOp::constant;
   }
 
   void output_image(int tensor) {
     const int base = base_[index(tensor)];
-    if (imported(base) && (producer_[index(base)] < 0 || !value(base).dram.empty())) {
+    const int producer = producer_[index(base)];
+    const bool host = producer >= 0 && graph_.nodes[static_cast<std::size_t>(producer)].op == QOp::host;
+    if (imported(base) && (!host || !value(base).dram.empty())) {
       late_copies_.emplace_back(tensor, base);  // input straight to output, or a second output of one host step
     } else {
       add_image(base, tensor, isa::BufferKind::output);
     }
   }
 
-  /// The tensor's values in DRAM in NCHW order, made on demand.
+  /// The tensor's elements in DRAM in ONNX's order, made on demand.
   int image_of(int tensor) {
     const int base = base_[index(tensor)];
-    if (value(base).dram.empty()) add_image(base, base, isa::BufferKind::scratch);
+    if (value(base).dram.empty()) {
+      add_image(base, base, isa::BufferKind::scratch);
+      const auto seen = only_seen_.find(base);
+      if (seen != only_seen_.end()) add_stream(*seen->second);
+    }
     return value(base).dram.front();
+  }
+  int linear_image_of(int tensor) {
+    const int image = image_of(tensor);
+    out_.images[static_cast<std::size_t>(image)].linear = true;
+    return image;
   }
 
   int new_root(const MapShape& shape, const std::string& root_name) {
@@ -90,20 +110,39 @@ class Builder {
     out_.roots.push_back(root);
     return static_cast<int>(out_.roots.size()) - 1;
   }
+  int imported_root(const MapShape& shape, int tensor, bool channels_last) {
+    const int image = image_of(tensor);
+    const int root = new_root(shape, name(tensor));
+    out_.roots[static_cast<std::size_t>(root)].imported = true;
+    out_.roots[static_cast<std::size_t>(root)].image = image;
+    out_.roots[static_cast<std::size_t>(root)].channels_last = channels_last;
+    return root;
+  }
+  /// Some layer writes the value's map.
+  bool made(int v) {
+    return value(v).root >= 0 && !out_.roots[static_cast<std::size_t>(value(v).root)].imported;
+  }
 
-  /// The tensor whose blocked map a reader of `tensor` reads: itself, or the one it is a view of.
+  /// The value whose blocked map a reader of `tensor` reads: itself, or the one it is a view of.
   int blocked(int tensor) {
     const int base = base_[index(tensor)];
-    if (!imported(base) && value(base).shape == value(tensor).shape) return base;
-    const int reader = value(base).shape == value(tensor).shape ? base : tensor;
-    if (value(reader).root < 0) {
-      const int image = image_of(reader);
-      const int root = new_root(value(reader).shape, name(reader));
-      out_.roots[static_cast<std::size_t>(root)].imported = true;
-      out_.roots[static_cast<std::size_t>(root)].image = image;
-      value(reader).root = root;
+    const MapShape shape = value(tensor).shape;
+    for (const int v : {base, tensor}) {
+      if (value(v).root >= 0 && value(v).shape == shape) return v;
     }
+    const auto other = shaped_.find(base);
+    if (other != shaped_.end() && value(other->second).shape == shape) return other->second;
+    const int reader = value(base).shape == shape ? base : tensor;
+    value(reader).root = imported_root(shape, reader, false);
     return reader;
+  }
+
+  /// The map of the tensor, of whatever shape, that some layer writes; -1: none.
+  int made_map(int tensor) {
+    const int base = base_[index(tensor)];
+    if (made(base)) return base;
+    const auto other = shaped_.find(base);
+    return other != shaped_.end() && made(other->second) ? other->second : -1;
   }
 
   Layer& add_layer(LayerKind kind, const QNode& node) {
@@ -129,9 +168,20 @@ class Builder {
         return;
       case QOp::concat:
         return add_concat(node);
+      case QOp::move:
+        return add_move(node);
+      case QOp::matmul:
+        return add_matmul(node);
+      case QOp::constant:
+        return add_constant(node);
       case QOp::host:
         return add_host(node);
-      default:
+      case QOp::add:
+      case QOp::mul:
+      case QOp::max_pool:
+      case QOp::average_pool:
+      case QOp::requantize:
+      case QOp::table:
         return add_edp(node);
     }
   }
@@ -163,15 +213,14 @@ class Builder {
     const int base = base_[index(tensor)];
     const MapShape seen = value(tensor).shape;
     const MapShape map = value(base).shape;
+    const bool flat = !(map == seen) && flattened(node, map, seen);
+    const int read = blocked(flat ? base : tensor);
     Layer& layer = add_layer(LayerKind::conv, node);
     set_window(layer, node);
-    int read = tensor;
-    if (!(map == seen) && flattened(node, map, seen)) {
+    if (flat) {
       layer.kh = map.h;
       layer.kw = map.w;
-      read = base;
     }
-    read = blocked(read);
     layer.inputs = {read};
     layer.in = value(read).shape;
     give_root(layer, node.output);
@@ -192,19 +241,20 @@ class Builder {
   int drain_of(int tensor, int other) {
     if (base_[index(tensor)] != tensor || !(value(tensor).shape == value(other).shape) || readers(tensor) != 1)
       return -1;
-    int made = -1, other_made = -1;
+    if (!made(tensor)) return -1;
+    const int other_root = value(blocked(other)).root;
+    int maker = -1, other_made = -1;
     for (std::size_t i = 0; i < out_.layers.size(); ++i) {
       const Layer& layer = out_.layers[i];
-      if (layer.output == tensor) made = static_cast<int>(i);
-      if (layer.kind != LayerKind::host && layer.output_root == value(blocked(other)).root)
-        other_made = static_cast<int>(i);
-      if (layer.kind == LayerKind::host && layer.output == base_[index(other)]) other_made = static_cast<int>(i);
+      if (layer.output == tensor) maker = static_cast<int>(i);
+      if (!on_images(layer.kind) && layer.output_root == other_root) other_made = static_cast<int>(i);
+      if (on_images(layer.kind) && layer.output == base_[index(other)]) other_made = static_cast<int>(i);
     }
-    if (made < 0 || other_made >= made) return -1;  // the other operand must be there when the convolution drains
-    const Layer& layer = out_.layers[static_cast<std::size_t>(made)];
+    if (maker < 0 || other_made >= maker) return -1;  // the other operand must be there when the convolution drains
+    const Layer& layer = out_.layers[static_cast<std::size_t>(maker)];
     const bool free =
         layer.kind == LayerKind::conv && layer.residual == nullptr && layer.node->lo == -128 && layer.node->hi == 127;
-    return free ? made : -1;
+    return free ? maker : -1;
   }
 
   /// An Add behind a convolution that nobody else reads is done in that convolution's drain.
@@ -227,10 +277,13 @@ class Builder {
   }
 
   void add_edp(const QNode& node) {
+    if (const std::int64_t k = wanted_channels_last(node); k > 0) return add_edp_last(node, k);
     if (add_in_drain(node)) return;
+    std::vector<int> maps;
+    for (const int t : node.inputs) maps.push_back(blocked(t));
     Layer& layer = add_layer(LayerKind::edp, node);
     set_window(layer, node);
-    for (const int t : node.inputs) layer.inputs.push_back(blocked(t));
+    layer.inputs = maps;
     if (layer.inputs.size() == 2) {
       const MapShape a = value(layer.inputs[0]).shape;
       const MapShape b = value(layer.inputs[1]).shape;
@@ -258,13 +311,21 @@ class Builder {
 
   void add_concat(const QNode& node) {
     const int out = node.output;
+    if (std::none_of(node.inputs.begin(), node.inputs.end(), [&](int t) { return made_map(t) >= 0; })) {
+      return concat_images(node);
+    }
     const int root = new_root(value(out).shape, name(out));
     value(out).root = root;
     std::int64_t offset = 0;
-    for (const int t : node.inputs) {
-      const int part = blocked(t);
+    std::vector<int> parts;
+    for (const int t : node.inputs) parts.push_back(blocked(t));
+    for (const int part : parts) {
       const std::int64_t channels = value(part).shape.c;
-      if (!place_in(part, root, offset)) {
+      // A map that gives two parts stays apart: a copy may not read the lines that it writes.
+      const int source = value(part).root;
+      const bool twice =
+          std::count_if(parts.begin(), parts.end(), [&](int other) { return value(other).root == source; }) > 1;
+      if (twice || !place_in(part, root, offset)) {
         Layer& layer = add_layer(LayerKind::copy, node);
         layer.inputs = {part};
         layer.output = out;
@@ -300,11 +361,9 @@ class Builder {
   }
 
   void add_host(const QNode& node) {
+    for (const int t : node.inputs) out_.images[static_cast<std::size_t>(image_of(t))].host = true;
     Layer& layer = add_layer(LayerKind::host, node);
-    for (const int t : node.inputs) {
-      out_.images[static_cast<std::size_t>(image_of(t))].host = true;
-      layer.inputs.push_back(base_[index(t)]);
-    }
+    for (const int t : node.inputs) layer.inputs.push_back(base_[index(t)]);
     layer.output = node.output;
     layer.out = value(node.output).shape;
     out_.images[static_cast<std::size_t>(image_of(node.output))].host = true;
@@ -326,6 +385,7 @@ class Builder {
     layer.output_root = new_root(layer.out, name(tensor));
     // The new map carries the output's image; the tensor itself stays a view of its source for every other reader.
     Value copy;
+    copy.tensor = tensor;
     copy.shape = layer.out;
     copy.root = layer.output_root;
     out_.values.push_back(copy);
@@ -337,6 +397,318 @@ class Builder {
     out_.values.back().dram.push_back(static_cast<int>(out_.images.size()) - 1);
   }
 
+  // ---- channels last ---------------------------------------------------------------------------------------------
+
+  /// The map of the tensor with its innermost k elements as channels: the pixels in rows as its axes lie, or in one
+  /// row.
+  MapShape last_shape(int tensor, std::int64_t k) {
+    const MapShape s = value(tensor).shape;
+    const std::int64_t pixels = s.elements() / k;
+    std::int64_t w = pixels;
+    if (s.w == k) {
+      w = s.h > 1 ? s.h : s.c;
+    } else if (s.w % k == 0) {
+      w = s.w / k;
+    }
+    if (w == pixels && w > kLongRow) {
+      for (std::int64_t divisor = kLongRow; divisor > 8; --divisor) {
+        if (pixels % divisor == 0) {
+          w = divisor;
+          break;
+        }
+      }
+    }
+    return {1, k, pixels / w, w};
+  }
+
+  int add_last(int base, const MapShape& shape, int root) {
+    Value v;
+    v.tensor = base;
+    v.shape = shape;
+    v.channels_last = true;
+    v.root = root;
+    if (!out_.roots[static_cast<std::size_t>(root)].imported) v.images_of = base;
+    out_.values.push_back(v);
+    last_[base].push_back(static_cast<int>(out_.values.size()) - 1);
+    return last_[base].back();
+  }
+
+  /// Its channels-last map that some layer writes; -1: none.
+  int made_last(int tensor) {
+    for (const int v : last_[base_[index(tensor)]]) {
+      if (made(v)) return v;
+    }
+    return -1;
+  }
+
+  int last_of_shape(int tensor, const MapShape& shape) {
+    const int base = base_[index(tensor)];
+    for (const int v : last_[base]) {
+      if (value(v).shape == shape) return v;
+    }
+    return add_last(base, shape, imported_root(shape, base, true));
+  }
+  int last_of(int tensor, std::int64_t k) {
+    for (const int v : last_[base_[index(tensor)]]) {
+      if (value(v).shape.c == k) return v;
+    }
+    return last_of_shape(tensor, last_shape(tensor, k));
+  }
+
+  /// Channels of the channels-last map on which an elementwise node runs; 0: it runs on NCHW maps. Tokens stay as a
+  /// product made them.
+  std::int64_t wanted_channels_last(const QNode& node) {
+    if (node.op == QOp::max_pool || node.op == QOp::average_pool) return 0;
+    bool maps = false;
+    std::int64_t k = 0;
+    for (const int t : node.inputs) {
+      if (!(value(t).shape == value(node.output).shape)) return 0;  // broadcast over the pixels of an NCHW map
+      if (made_map(t) >= 0) maps = true;
+      const int last = made_last(t);
+      if (last >= 0) k = value(last).shape.c;
+    }
+    const QTensor& out = graph_.tensors[index(node.output)];
+    if (k == 0 && !maps && out.onnx_shape.size() == 3 && out.shape[3] > 1 && out.shape[2] == 1) k = out.shape[3];
+    return k;
+  }
+
+  void add_edp_last(const QNode& node, std::int64_t k) {
+    int first = -1;
+    for (const int t : node.inputs) {
+      if (first < 0 && made_last(t) >= 0) first = made_last(t);
+    }
+    if (first < 0) first = last_of(node.inputs[0], k);
+    const MapShape shape = value(first).shape;
+    std::vector<int> maps;
+    for (const int t : node.inputs) maps.push_back(last_of_shape(t, shape));
+    const int root = new_root(shape, name(node.output));
+    Layer& layer = add_layer(LayerKind::edp, node);
+    layer.inputs = maps;
+    layer.in = layer.out = shape;
+    layer.output_root = root;
+    layer.output = add_last(node.output, shape, root);
+  }
+
+  // ---- products ----------------------------------------------------------------------------------------------------
+
+  void add_matmul(const QNode& node) {
+    const bool constant = node.inputs.size() == 1;
+    if (constant && !node.shared_a) {
+      if (!node.trans_a) return add_linear(node, last_of(node.inputs[0], node.k));
+      const MapShape seen = value(node.inputs[0]).shape;
+      if (node.batch == 1 && seen.n == 1 && seen.c == node.k) return add_linear(node, blocked(node.inputs[0]));
+    }
+    std::vector<int> images;
+    for (const int t : node.inputs) images.push_back(linear_image_of(t));
+    if (value(node.output).dram.empty()) add_image(node.output, node.output, isa::BufferKind::scratch);
+    Layer& layer = add_layer(LayerKind::gemm, node);
+    layer.images = images;
+    layer.output = node.output;
+    layer.out = value(node.output).shape;
+  }
+
+  /// A product with constant weights: a 1x1 convolution on a map whose channels are the reduction.
+  void add_linear(const QNode& node, int map) {
+    out_.owned.push_back(node);
+    QNode& conv = out_.owned.back();
+    conv.op = QOp::conv;
+    conv.kh = conv.kw = 1;
+    conv.groups = 1;
+    const auto n = static_cast<std::size_t>(node.n), k = static_cast<std::size_t>(node.k);
+    if (!node.trans_b && !node.weights.empty()) {
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < k; ++j) conv.weights[i * k + j] = node.weights[j * n + i];
+      }
+    }
+    if (conv.bias.empty()) conv.bias.assign(n, 0);
+    if (conv.scales.size() == 1) conv.scales.assign(n, node.scales[0]);
+    MapShape shape = value(map).shape;
+    const MapShape in = shape;
+    shape.c = node.n;
+    const int root = new_root(shape, name(node.output));
+    Layer& layer = add_layer(LayerKind::conv, conv);
+    layer.inputs = {map};
+    layer.in = in;
+    layer.out = shape;
+    layer.output_root = root;
+    layer.output = add_last(node.output, shape, root);
+  }
+
+  void add_constant(const QNode& node) {
+    Image image;
+    image.tensor = node.output;
+    image.kind = isa::BufferKind::weights;
+    image.bytes = value(node.output).shape.elements();
+    image.constant = &node;
+    out_.images.push_back(image);
+    value(node.output).dram.insert(value(node.output).dram.begin(), static_cast<int>(out_.images.size()) - 1);
+  }
+
+  // ---- moves -------------------------------------------------------------------------------------------------------
+
+  /// The view of `tensor` (or itself) that a layer on NCHW maps reads; -1: none does.
+  int read_as_map(int tensor) const {
+    for (const QNode* node : readers_of_[index(tensor)]) {
+      switch (node->op) {
+        case QOp::view:
+          if (const int seen = read_as_map(node->output); seen >= 0) return seen;
+          break;
+        case QOp::move:
+          if (read_as_map(node->output) >= 0) return tensor;
+          break;
+        case QOp::matmul:
+        case QOp::constant:
+        case QOp::host:
+          break;
+        case QOp::conv:
+        case QOp::add:
+        case QOp::mul:
+        case QOp::max_pool:
+        case QOp::average_pool:
+        case QOp::requantize:
+        case QOp::table:
+        case QOp::concat:
+          return tensor;
+      }
+    }
+    return -1;
+  }
+
+  void add_move(const QNode& node) {
+    if (seen_transposed(node) || seen_as_channels(node) || add_reorder(node)) return;
+    if (value(node.output).dram.empty()) add_image(node.output, node.output, isa::BufferKind::scratch);
+    add_stream(node);
+  }
+
+  void add_stream(const QNode& node) {
+    std::vector<int> images;
+    for (const int t : node.inputs) images.push_back(linear_image_of(t));
+    Layer& layer = add_layer(LayerKind::stream, node);
+    layer.images = images;
+    layer.output = node.output;
+    layer.out = value(node.output).shape;
+  }
+
+  /// [rows][columns] -> [columns][rows]: the same map, its pixels and channels in the other order of significance.
+  bool seen_transposed(const QNode& node) {
+    const int in = node.inputs[0], out = node.output;
+    const auto t = as_transposition(node, value(in).shape.elements(), value(out).shape.elements());
+    if (!t) return false;
+    const bool wanted = value(out).dram.empty();  // not a graph output, for which a layer must write
+    // 1. Rows are channels of an NCHW map: the output is that map channels last.
+    const int map = made_map(in);
+    const auto rows_are_channels = [&](const MapShape& s) {
+      return s.n == t->batch && s.c == t->rows && s.h * s.w == t->columns;
+    };
+    if (map >= 0 && rows_are_channels(value(map).shape)) {
+      const int v = add_last(out, value(map).shape, value(map).root);
+      value(v).first_channel = value(map).first_channel;
+      return true;
+    }
+    // 2. Columns are channels of a map that lies channels last: the output is an NCHW map.
+    const int reader = read_as_map(out);
+    const auto columns_are_channels = [&](const MapShape& s) {
+      return s.n == t->batch && s.c == t->columns && s.h * s.w == t->rows;
+    };
+    if (reader >= 0 && columns_are_channels(value(reader).shape)) {
+      const int last = made_last(in);
+      if (last >= 0 && t->batch == 1 && value(last).shape == value(reader).shape) {
+        value(reader).root = value(last).root;
+        value(reader).first_channel = value(last).first_channel;
+        see_as(out, reader);
+        return true;
+      }
+      if (!wanted) return false;
+      value(reader).root = imported_root(value(reader).shape, in, true);
+      see_as(out, reader);
+      only_seen_[out] = &node;
+      return true;
+    }
+    // 3. Nobody wrote it as a map yet: import it channels last from the input's image.
+    if (reader >= 0 || !wanted || t->batch != 1 || map >= 0 || made_last(in) >= 0) return false;
+    MapShape shape = value(base_[index(in)]).shape;
+    if (!rows_are_channels(shape)) shape = {1, t->rows, 1, t->columns};
+    add_last(out, shape, imported_root(shape, in, false));
+    only_seen_[out] = &node;
+    return true;
+  }
+
+  /// `reader` is the view of `out` that has its map.
+  void see_as(int out, int reader) {
+    if (reader == out) return;
+    shaped_[out] = reader;
+    value(reader).images_of = out;
+  }
+
+  /// Whole channels from a block's start on are a part of the input's map.
+  bool seen_as_channels(const QNode& node) {
+    const int in = node.inputs[0], out = node.output;
+    const int map = made_map(in);
+    if (map < 0) return false;
+    const MapShape shape = value(map).shape;
+    const auto range = as_channel_range(node, shape, value(out).shape.elements());
+    if (!range || range->first % chip_.layout.channel_block != 0) return false;
+    const int reader = read_as_map(out);
+    const int seen = reader >= 0 ? reader : out;
+    if (!(value(seen).shape == MapShape{shape.n, range->count, shape.h, shape.w})) return false;
+    value(seen).root = value(map).root;
+    value(seen).first_channel = value(map).first_channel + range->first;
+    see_as(out, seen);
+    return true;
+  }
+
+  bool add_reorder(const QNode& node) {
+    const int reader = read_as_map(node.output);
+    if (reader < 0 || chip_.cores > 1 || through_dram_.count(node.name) != 0) return false;
+    std::vector<MapShape> shapes;
+    bool any = false;  // else rows of images in DRAM move as well by LOAD and STORE
+    for (const int t : node.inputs) {
+      const int map = made_map(t);
+      any = any || map >= 0;
+      shapes.push_back(value(map >= 0 ? map : t).shape);
+    }
+    if (!any) return false;
+    const MapShape out = value(reader).shape;
+    for (const QMove& piece : node.pieces) {
+      if (!reorder_possible(piece, shapes[index(piece.input)], out, chip_)) return false;
+    }
+    std::vector<int> maps;
+    for (const int t : node.inputs) {
+      const int map = made_map(t);
+      maps.push_back(map >= 0 ? map : blocked(t));
+    }
+    Layer& layer = add_layer(LayerKind::move, node);
+    layer.inputs = maps;
+    layer.in = value(maps[0]).shape;
+    give_root(layer, reader);
+    see_as(node.output, reader);
+    return true;
+  }
+
+  /// A Concat of tensors that no layer has as NCHW maps.
+  void concat_images(const QNode& node) {
+    out_.owned.push_back(node);
+    QNode& move = out_.owned.back();
+    move.op = QOp::move;
+    const MapShape out = value(node.output).shape;
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const std::int64_t image = value(node.inputs[i]).shape.elements() / out.n;
+      QMove piece;
+      piece.input = static_cast<int>(i);
+      piece.dst_offset = at;
+      piece.count[4] = out.n;
+      piece.src_stride[4] = image;
+      piece.dst_stride[4] = out.elements() / out.n;
+      piece.count[5] = image;
+      piece.src_stride[5] = piece.dst_stride[5] = 1;
+      move.pieces.push_back(piece);
+      at += image;
+    }
+    if (value(node.output).dram.empty()) add_image(node.output, node.output, isa::BufferKind::scratch);
+    add_stream(move);
+  }
+
   void finish() {
     for (std::size_t i = 0; i < out_.layers.size(); ++i) {
       const Layer& layer = out_.layers[i];
@@ -346,7 +718,7 @@ class Builder {
         if (r.first_layer < 0) r.first_layer = id;
         r.last_layer = std::max(r.last_layer, id);
       };
-      if (layer.kind == LayerKind::host) continue;
+      if (on_images(layer.kind)) continue;
       for (const int t : layer.inputs) {
         use(value(t).root);
         out_.roots[static_cast<std::size_t>(value(t).root)].read = true;
@@ -357,15 +729,23 @@ class Builder {
 
   const QGraph& graph_;
   const isa::ChipConfig& chip_;
+  const std::set<std::string>& through_dram_;
   LayerGraph out_;
   std::vector<int> base_;      // of a view: the tensor whose NCHW bytes it shows; else itself
   std::vector<int> producer_;  // node, -1: graph input
+  std::vector<std::vector<const QNode*>> readers_of_;
   std::vector<std::pair<int, int>> late_copies_;
   std::map<int, int> placed_;  // roots that became part of another
+  std::map<int, int> shaped_;  // tensor -> the view of it that has its map
+  std::map<int, std::vector<int>> last_;  // tensor -> its maps channels last
+  // A move whose output is a way to see an imported map; its image needs a layer when somebody wants it.
+  std::map<int, const QNode*> only_seen_;
 };
 
 }  // namespace
 
-LayerGraph build_layers(const QGraph& graph, const isa::ChipConfig& chip) { return Builder(graph, chip).build(); }
+LayerGraph build_layers(const QGraph& graph, const isa::ChipConfig& chip, const std::set<std::string>& through_dram) {
+  return Builder(graph, chip, through_dram).build();
+}
 
 }  // namespace tessera::compiler

@@ -1,11 +1,14 @@
 // The quantised graph as the machine will run it: one layer per instruction-producing node, and for every tensor where
 // its values live. Decided here, before any tile or address: views cost nothing where NCHW order allows it (a Flatten
 // in front of a fully connected layer becomes a convolution with a kernel of the map's size), Concat parts are written
-// in place where they start on a channel block, and which tensors need a copy in DRAM in NCHW order.
+// in place where they start on a channel block, and which tensors need a copy in DRAM in NCHW order. A matrix
+// transposition is the same map seen channels last, a product with constant weights a 1x1 convolution on such a map.
 // Leaves out: sizes against SRAM, tiles, addresses (scheduler.hpp).
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,11 +25,16 @@ struct MapShape {
   [[nodiscard]] bool operator==(const MapShape& o) const { return n == o.n && c == o.c && h == o.h && w == o.w; }
 };
 
-/// A tensor of the quantised graph: which blocked map holds it, and which NCHW images in DRAM.
+/// A tensor of the quantised graph as a map: which blocked map holds it, and which images in DRAM. The first values
+/// are the tensors themselves; those behind them are the same elements seen channels last (the innermost elements of
+/// the tensor are the map's channels), or a graph output that is a copy.
 struct Value {
+  int tensor = -1;
   MapShape shape;
+  bool channels_last = false;      // the map's linear order is pixel by pixel
   int root = -1;                   // blocked map it lies in
   std::int64_t first_channel = 0;  // of the root, a multiple of Cb
+  int images_of = -1;              // the value whose images the root's layers store in this map's order; -1: its own
   std::vector<int> dram;           // indices into LayerGraph::images; [0] is the one that readers load
 };
 
@@ -36,17 +44,20 @@ struct Root {
   std::string name;
   bool imported = false;  // its values come from images (graph input, host step, view through DRAM), not from a layer
   int image = -1;         // imported: index into LayerGraph::images
+  bool channels_last = false;  // imported: the image holds it pixel by pixel
   int first_layer = -1;   // layer that writes it first (imported: reads it first)
   int last_layer = -1;    // layer that touches it last
   bool read = false;      // some layer reads it
 };
 
-/// A tensor in DRAM in the order of its ONNX shape, unpadded.
+/// A tensor in DRAM in the order of its ONNX shape (linear), unpadded.
 struct Image {
   int tensor = -1;  // whose name, scale and shape it has
   isa::BufferKind kind = isa::BufferKind::scratch;
   std::int64_t bytes = 0;
   bool host = false;         // read or written by a host step
+  bool linear = false;       // read element by element in ONNX's order, not as a map
+  const QNode* constant = nullptr;  // kind weights: the node whose elements it holds
   std::uint32_t buffer = 0;  // index into Program::buffers, set when DRAM is laid out
   std::uint64_t offset = 0;  // from the base register of the kind
 };
@@ -54,16 +65,22 @@ struct Image {
 enum class LayerKind : std::uint8_t {
   conv,
   edp,   // pooling, elementwise
-  copy,  // a Concat part that starts inside a channel block, or a tensor that only moves
-  host   // ends the section
+  copy,    // a Concat part that starts inside a channel block, or a tensor that only moves
+  move,    // REORDER from maps to a map, all in SRAM
+  stream,  // a move from images in DRAM to images in DRAM
+  gemm,    // a product of two images, result in images
+  host     // ends the section
 };
+/// Layers on DRAM images, without maps.
+[[nodiscard]] constexpr bool on_images(LayerKind kind) { return kind >= LayerKind::stream; }
 
 struct Layer {
   LayerKind kind = LayerKind::edp;
   const QNode* node = nullptr;
   const QNode* residual = nullptr;  // conv: the Add that its drain does; then inputs[1] is the other operand
-  std::vector<int> inputs;          // tensors; a copy: the part
-  int output = -1;                  // copy: the root is that of the Concat
+  std::vector<int> inputs;          // values; a copy: the part; none on images
+  std::vector<int> images;          // stream, gemm: by the node's inputs
+  int output = -1;                  // value; copy: the root is that of the Concat
   int output_root = -1;
   std::int64_t output_channel = 0;  // first channel in the root
   // convolution and pooling geometry (after a view was merged)
@@ -77,13 +94,16 @@ struct Layer {
 
 struct LayerGraph {
   const QGraph* graph = nullptr;
-  std::vector<Value> values;  // by tensor
+  std::vector<Value> values;  // by tensor, then the others
+  std::deque<QNode> owned;    // nodes that stand for others: a product as a convolution, a Concat as a move
   std::vector<Root> roots;
   std::vector<Image> images;
   std::vector<Layer> layers;
 };
 
-/// UserError for what the backend cannot place (named by node).
-[[nodiscard]] LayerGraph build_layers(const QGraph& graph, const isa::ChipConfig& chip);
+/// UserError for what the backend cannot place (named by node). Moves of the nodes in `through_dram` do not use REORDER:
+/// their maps do not fit the SRAM.
+[[nodiscard]] LayerGraph build_layers(const QGraph& graph, const isa::ChipConfig& chip,
+                                      const std::set<std::string>& through_dram);
 
 }  // namespace tessera::compiler

@@ -1,6 +1,8 @@
 #include "compiler/schedule/scheduler.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "compiler/schedule/constants.hpp"
 #include "compiler/schedule/layer_graph.hpp"
@@ -48,14 +50,27 @@ void choose_modes(LayerGraph& graph, UnitCost& cost) {
 class Maker {
  public:
   Maker(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options)
-      : graph_(graph), chip_(chip), options_(options), layers_(build_layers(graph, chip)), cost_(chip) {}
+      : graph_(graph), chip_(chip), options_(options), cost_(chip) {}
 
   Schedule make() {
-    choose_modes(layers_, cost_);
-    constants_ = place_constants(layers_, chip_);
-    place_images();
-    if (options_.nhwc_inputs) check_nhwc();
-    walk();
+    // A move that finds no place in SRAM makes other layers: begin anew with it in DRAM.
+    std::set<std::string> through_dram;
+    for (;;) {
+      out_ = {};
+      used_ = {};
+      layers_ = build_layers(graph_, chip_, through_dram);
+      choose_modes(layers_, cost_);
+      constants_ = place_constants(layers_, chip_);
+      place_images();
+      if (options_.nhwc_inputs) check_nhwc();
+      try {
+        walk();
+        break;
+      } catch (const MoveThroughDram& move) {
+        const bool fresh = through_dram.insert(move.node).second;
+        TESSERA_CHECK(fresh, move.node, " cannot move through DRAM either");
+      }
+    }
     describe();
     return std::move(out_);
   }
@@ -78,7 +93,12 @@ class Maker {
 
   void place_images() {
     if (constants_.bytes > 0) add_buffer("weights", isa::BufferKind::weights, constants_.bytes);
-    for (Image& image : layers_.images) {
+    for (std::size_t i = 0; i < layers_.images.size(); ++i) {
+      Image& image = layers_.images[i];
+      if (image.constant != nullptr) {  // in the weights buffer, which is the first
+        image.offset = static_cast<std::uint64_t>(constants_.images[i]);
+        continue;
+      }
       image.buffer = add_buffer(name_of(image), image.kind, image.bytes);
       image.offset = program().buffers[image.buffer].offset;
     }
@@ -88,12 +108,13 @@ class Maker {
   void check_nhwc() const {
     for (const Image& image : layers_.images) {
       if (image.kind == isa::BufferKind::input && image.host) refuse_nhwc(image, "a host step");
+      if (image.kind == isa::BufferKind::input && image.linear) refuse_nhwc(image, "a move or product of its elements");
     }
     for (const Root& root : layers_.roots) {
       if (!root.imported || root.first_layer < 0) continue;
       const Image& image = layers_.images[static_cast<std::size_t>(root.image)];
       const MapShape& shape = layers_.values[static_cast<std::size_t>(image.tensor)].shape;
-      if (image.kind == isa::BufferKind::input && !(shape == root.shape)) refuse_nhwc(image, "a Reshape");
+      if (image.kind == isa::BufferKind::input && (root.channels_last || !(shape == root.shape))) refuse_nhwc(image, "a Reshape");
     }
   }
   [[noreturn]] void refuse_nhwc(const Image& image, const char* reader) const {
@@ -101,6 +122,10 @@ class Maker {
                ", which takes elements in NCHW order; legal is --input-layout NCHW");
   }
 
+  [[nodiscard]] const std::string& name_of_value(int value) const {
+    const int tensor = layers_.values[static_cast<std::size_t>(value)].tensor;
+    return graph_.tensors[static_cast<std::size_t>(tensor)].name;
+  }
   [[nodiscard]] const std::string& name_of(const Image& image) const {
     return graph_.tensors[static_cast<std::size_t>(image.tensor)].name;
   }
@@ -177,6 +202,7 @@ class Maker {
     isa::TensorRef ref;
     ref.name = t.name;
     ref.buffer = image.buffer;
+    if (image.constant != nullptr) ref.offset = image.offset;
     ref.shape = t.onnx_shape;
     ref.dtype = dtype_name(t.dtype);
     ref.scale = t.scale;
@@ -222,7 +248,7 @@ class Maker {
     isa::Program& p = program();
     const Layer& layer = layers_.layers[i];
     isa::LayerInfo info;
-    info.name = layer.node->name.empty() ? "copy " + graph_.tensors[static_cast<std::size_t>(layer.output)].name
+    info.name = layer.node->name.empty() ? "copy " + name_of_value(layer.output)
                                          : layer.node->name;
     info.op = layer.node->onnx_op;
     info.fused = layer.node->fused;
@@ -242,6 +268,17 @@ class Maker {
         break;
       case LayerKind::copy:
         info.unit = layer.output_channel % chip_.layout.channel_block != 0 ? "reorder" : "edp";
+        break;
+      case LayerKind::move:
+        info.unit = "reorder";
+        break;
+      case LayerKind::stream:
+        info.unit = "load";
+        break;
+      case LayerKind::gemm:
+        info.unit = "gemm";
+        info.macs_useful = layer.node->macs;
+        p.macs_useful += layer.node->macs;
         break;
       case LayerKind::host:
         info.unit = "host";

@@ -9,8 +9,8 @@
 namespace tessera::compiler {
 namespace {
 
-const QTensor& tensor_of(const LayerGraph& graph, int tensor) {
-  return graph.graph->tensors[static_cast<std::size_t>(tensor)];
+const QTensor& tensor_of(const LayerGraph& graph, int value) {
+  return graph.graph->tensors[static_cast<std::size_t>(graph.values[static_cast<std::size_t>(value)].tensor)];
 }
 
 void stage_clamp(isa::EdpStage& stage, std::int64_t zo, std::int64_t lo, std::int64_t hi) {

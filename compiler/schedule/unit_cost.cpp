@@ -7,6 +7,7 @@
 #include "hw/common/error.hpp"
 #include "hw/models/conv/cost.hpp"
 #include "hw/models/edp/cost.hpp"
+#include "hw/models/gemm/cost.hpp"
 #include "hw/models/reorder/cost.hpp"
 
 namespace tessera::compiler {
@@ -105,6 +106,24 @@ UnitCost::Choice UnitCost::search(isa::Conv conv) {
       }
     }
   }
+  return best;
+}
+
+std::optional<Cycles> UnitCost::choose(isa::Gemm& gemm) {
+  std::optional<Cycles> best;
+  isa::GemmDataflow chosen = gemm.dataflow;
+  for (const isa::GemmDataflow flow : {isa::GemmDataflow::weight_stationary, isa::GemmDataflow::output_stationary}) {
+    gemm.dataflow = flow;
+    if (const auto objection = hw::gemm_check(gemm, chip_)) {
+      why_ = *objection;
+      continue;
+    }
+    const Cycles cycles = hw::gemm_cycles(gemm, chip_);
+    if (best && *best <= cycles) continue;
+    best = cycles;
+    chosen = flow;
+  }
+  gemm.dataflow = chosen;
   return best;
 }
 

@@ -24,6 +24,8 @@ class UnitCost {
   [[nodiscard]] std::optional<Cycles> choose(isa::Conv& conv);
   [[nodiscard]] const std::string& why() const { return why_; }
 
+  /// The same for a product: sets `dataflow`.
+  [[nodiscard]] std::optional<Cycles> choose(isa::Gemm& gemm);
   [[nodiscard]] Cycles edp(const isa::Edp& edp) const;
   [[nodiscard]] Cycles reorder(const isa::Reorder& reorder) const;
 

@@ -18,22 +18,26 @@ constexpr std::int64_t kLongestRawRow = 1 << 23;
 
 std::uint8_t base_of(isa::BufferKind kind) { return isa::base_register_of(kind); }
 
+}  // namespace
+
 isa::Traffic image_traffic(const Image& image) {
   if (image.host) return isa::Traffic::host;
   switch (image.kind) {
+    case isa::BufferKind::weights:
+      return isa::Traffic::weights;
     case isa::BufferKind::input:
       return isa::Traffic::input;
     case isa::BufferKind::output:
       return isa::Traffic::output;
-    default:
-      return isa::Traffic::spill;
+    case isa::BufferKind::scratch:
+    case isa::BufferKind::instructions:
+      break;
   }
+  return isa::Traffic::spill;
 }
 
-}  // namespace
-
-DramMap Walk::image_map(const Image& image, const MapShape& shape) const {
-  const bool nhwc = nhwc_inputs_ && image.kind == isa::BufferKind::input;
+DramMap Walk::image_map(const Image& image, const MapShape& shape, bool channels_last) const {
+  const bool nhwc = channels_last || (nhwc_inputs_ && image.kind == isa::BufferKind::input);
   return {base_of(image.kind), static_cast<std::int64_t>(image.offset), shape, nhwc};
 }
 
@@ -63,10 +67,27 @@ Walk::Walk(const LayerGraph& graph, const Constants& constants, const WalkChoice
 void Walk::run() {
   for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
     const int id = static_cast<int>(i);
-    if (graph_.layers[i].kind == LayerKind::host) {
-      host(id);
-    } else {
-      layer(id);
+    switch (graph_.layers[i].kind) {
+      case LayerKind::conv:
+      case LayerKind::edp:
+      case LayerKind::copy:
+        layer(id);
+        break;
+      case LayerKind::move:
+        move_layer(id);
+        break;
+      case LayerKind::stream:
+        stream_layer(id);
+        break;
+      case LayerKind::gemm:
+        gemm_layer(id);
+        break;
+      case LayerKind::host:
+        host(id);
+        break;
+    }
+    for (std::size_t r = 0; r < roots_.size(); ++r) {
+      if (roots_[r].placed && graph_.roots[r].last_layer == id) release(0, roots_[r].range);
     }
   }
   for (const SramSpace& space : spaces_) sram_peak_lines = std::max(sram_peak_lines, space.peak_lines());
@@ -147,7 +168,7 @@ void Walk::import_resident(int id) {
           continue;
         }
         mine = false;
-        for (const DmaPiece& piece : image_pieces(image_map(image, root.shape), n, rows, {0, root.shape.c},
+        for (const DmaPiece& piece : image_pieces(image_map(image, root.shape, root.channels_last), n, rows, {0, root.shape.c},
                                                   resident_view(index, n), 0, chip_)) {
           WorkItem& load = item(0, isa::QueueId::load, id);
           load.kind = image_traffic(image);
@@ -165,20 +186,21 @@ void Walk::import_resident(int id) {
 /// weights.
 bool Walk::import_reordered(int id, const Image& image, int root, std::int64_t n, const Rows& rows) {
   const MapShape& s = graph_.roots[static_cast<std::size_t>(root)].shape;
+  const DramMap map = image_map(image, s, graph_.roots[static_cast<std::size_t>(root)].channels_last);
   const std::int64_t cb = chip_.layout.channel_block;
   const std::int64_t line = chip_.sram.line_bytes;
   const SramView to = resident_view(root, n);
   const double line_writes = static_cast<double>(rows.count() * s.c * to.row_lines);
   const double beats = static_cast<double>(rows.count() * s.c * s.w) / cost_.dram_bytes_per_cycle();
   const std::int64_t plane_lines = ceil_div(rows.count() * s.w, line);
-  if (image_map(image, s).nhwc || line_writes < kReorderGain * beats || s.c > cb ||
+  if (map.nhwc || line_writes < kReorderGain * beats || s.c > cb ||
       rows.count() * s.w >= kLongestRawRow || spaces_[0].largest_free() < 2 * plane_lines * s.c) {
     return false;
   }
   LineRange raw = take(id, 0, plane_lines * s.c, Fit::oldest, "raw rows");
   const std::string text =
       detail::concat(graph_.roots[static_cast<std::size_t>(root)].name, " rows ", rows.first, "..", rows.end - 1);
-  for (const DmaPiece& piece : raw_pieces(image_map(image, s), n, rows, raw.first * line, plane_lines * line)) {
+  for (const DmaPiece& piece : raw_pieces(map, n, rows, raw.first * line, plane_lines * line)) {
     WorkItem& load = item(0, isa::QueueId::load, id);
     load.kind = image_traffic(image);
     load.useful_bytes = piece.bytes;
@@ -236,9 +258,6 @@ void Walk::layer(int id) {
     for (std::size_t i = 0; i < pieces; ++i) {
       share(id, static_cast<std::uint8_t>(i), use_rows ? by_rows[i] : rows, use_rows ? channels : by_channels[i]);
     }
-  }
-  for (std::size_t r = 0; r < roots_.size(); ++r) {
-    if (roots_[r].placed && graph_.roots[r].last_layer == id) release(0, roots_[r].range);
   }
 }
 
@@ -496,7 +515,7 @@ Walk::Loaded Walk::load_operand(int id, std::uint8_t core, std::size_t operand_i
     isa::Traffic kind = isa::Traffic::spill;
     if (root.imported) {
       const Image& image = graph_.images[static_cast<std::size_t>(root.image)];
-      pieces = image_pieces(image_map(image, root.shape), n, part, in_root, tile.view, 0, chip_);
+      pieces = image_pieces(image_map(image, root.shape, root.channels_last), n, part, in_root, tile.view, 0, chip_);
       kind = image_traffic(image);
     } else {
       const DramMap map{base_of(isa::BufferKind::scratch), state.dram_offset, root.shape};
@@ -535,13 +554,15 @@ void Walk::store_tile(int id, std::uint8_t core, const Tile& tile, const SramVie
     store(blocked_pieces(map, tile.n, tile.rows, in_root, out, chip_), isa::Traffic::spill);
   }
   for (const Value& value : graph_.values) {
-    if (value.root != l.output_root || value.dram.empty()) continue;
+    const std::vector<int>& images =
+        value.images_of < 0 ? value.dram : graph_.values[static_cast<std::size_t>(value.images_of)].dram;
+    if (value.root != l.output_root || images.empty()) continue;
     const Rows part{std::max(in_root.first, value.first_channel),
                     std::min(in_root.end, value.first_channel + value.shape.c)};
     if (part.count() <= 0) continue;
-    for (const int index : value.dram) {
+    for (const int index : images) {
       const Image& image = graph_.images[static_cast<std::size_t>(index)];
-      store(image_pieces(image_map(image, value.shape), tile.n, tile.rows,
+      store(image_pieces(image_map(image, value.shape, value.channels_last), tile.n, tile.rows,
                          {part.first - value.first_channel, part.end - value.first_channel}, out, value.first_channel,
                          chip_),
             image_traffic(image));

@@ -25,6 +25,14 @@ struct NoRoom {
 /// From this many failures on a layer's buffers are packed from the lowest address instead of going round.
 inline constexpr int kPackFrom = 4;
 
+/// A move by REORDER whose maps do not all stay in SRAM.
+struct MoveThroughDram {
+  std::string node;
+};
+
+/// What DRAM bytes of an image count as.
+[[nodiscard]] isa::Traffic image_traffic(const Image& image);
+
 /// What the spill loop has learnt so far.
 struct WalkChoices {
   std::vector<bool> spilled;       // by root: through DRAM
@@ -65,6 +73,11 @@ class Walk {
 
   void layer(int id);
   void host(int id);
+  void move_layer(int id);
+  void stream_layer(int id);
+  void gemm_layer(int id);
+  void linear_dma(int id, const Image& image, const std::vector<DmaPiece>& pieces, bool store, const std::string& tile);
+  void gemm_tile(int id, std::int64_t batch, std::int64_t batches, const Rows& m, const Rows& n);
   void place_output(int id);
   void import_resident(int id);
   bool import_reordered(int id, const Image& image, int root, std::int64_t n, const Rows& rows);
@@ -84,7 +97,7 @@ class Walk {
   void reorder_body(int id, std::uint8_t core, const Tile& tile, const SramView& in, const SramView& out);
   void store_tile(int id, std::uint8_t core, const Tile& tile, const SramView& out);
 
-  [[nodiscard]] DramMap image_map(const Image& image, const MapShape& shape) const;
+  [[nodiscard]] DramMap image_map(const Image& image, const MapShape& shape, bool channels_last) const;
   [[nodiscard]] SramView resident_view(int root, std::int64_t n) const;
   [[nodiscard]] bool resident(int root) const { return !choices_.spilled[static_cast<std::size_t>(root)]; }
   LineRange take(int id, std::uint8_t core, std::int64_t lines, Fit fit, const std::string& what);

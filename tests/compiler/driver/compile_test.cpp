@@ -58,6 +58,13 @@ TEST_P(RandomGraphs, BatchesEqualTheGraph) {
     if (HasFatalFailure()) return;
   }
 }
+TEST_P(RandomGraphs, MovesAndProductsEqualTheGraph) {
+  const isa::ChipConfig chip = isa::load_chip(GetParam());
+  for (std::uint64_t seed = 301; seed <= 340; ++seed) {
+    expect_equal(testing::random_moves(seed, 13, seed % 4 == 0 ? 2 : 1), chip, ScheduleKind::layer, seed);
+    if (HasFatalFailure()) return;
+  }
+}
 INSTANTIATE_TEST_SUITE_P(Chips, RandomGraphs, ::testing::Values("tiny", "a1000", "j5"),
                          [](const auto& test) { return std::string(test.param); });
 
@@ -66,6 +73,14 @@ TEST(SmallSram, TilesThroughDramEqualTheGraph) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const isa::ChipConfig chip = isa::load_chip("tiny", {"sram.size_bytes=2048"});
     expect_equal(testing::random_graph(seed, 25), chip, ScheduleKind::layer, seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(SmallSram, MovesAndProductsThroughDramEqualTheGraph) {
+  const isa::ChipConfig chip = isa::load_chip("tiny", {"sram.size_bytes=1024"});
+  for (std::uint64_t seed = 401; seed <= 430; ++seed) {
+    expect_equal(testing::random_moves(seed, 15), chip, ScheduleKind::layer, seed);
     if (HasFatalFailure()) return;
   }
 }

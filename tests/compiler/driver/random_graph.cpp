@@ -12,7 +12,7 @@ int QBuilder::tensor(const std::string& name, std::int64_t n, std::int64_t c, st
   t.name = name + std::to_string(graph.tensors.size());
   t.shape = t.onnx_shape = {n, c, h, w};
   t.scale = 0.05;
-  t.zero_point = static_cast<std::int32_t>(random.between(-20, 20));
+  t.zero_point = one_zero_point ? 3 : static_cast<std::int32_t>(random.between(-20, 20));
   graph.tensors.push_back(t);
   return static_cast<int>(graph.tensors.size()) - 1;
 }
@@ -186,6 +186,161 @@ int QBuilder::softmax_on_host(int in) {
   return out;
 }
 
+void QBuilder::keep_scale(int in) {
+  graph.tensors.back().scale = graph.tensors[static_cast<std::size_t>(in)].scale;
+  graph.tensors.back().zero_point = graph.tensors[static_cast<std::size_t>(in)].zero_point;
+}
+
+int QBuilder::move(const std::string& onnx_op, int in, const Shape& seen, const std::vector<Axis>& axes,
+                   const Shape& out) {
+  QNode& n = node(QOp::move, onnx_op, {in});
+  std::vector<std::int64_t> stride(seen.size(), 1), dense(axes.size(), 1);
+  for (std::size_t d = seen.size() - 1; d > 0; --d) stride[d - 1] = stride[d] * seen[d];
+  for (std::size_t d = axes.size() - 1; d > 0; --d) dense[d - 1] = dense[d] * axes[d].count;
+  struct Loop {
+    std::int64_t count, src, dst;
+  };
+  std::vector<Loop> loops;
+  QMove piece;
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    const std::int64_t s = stride[static_cast<std::size_t>(axes[d].from)];
+    piece.src_offset += axes[d].start * s;
+    if (axes[d].count == 1) continue;
+    const Loop loop{axes[d].count, s * axes[d].step, dense[d]};
+    if (!loops.empty() && loops.back().src == loop.count * loop.src && loops.back().dst == loop.count * loop.dst) {
+      loops.back() = {loops.back().count * loop.count, loop.src, loop.dst};
+    } else {
+      loops.push_back(loop);
+    }
+  }
+  for (std::size_t d = 0; d < loops.size(); ++d) {
+    const std::size_t at = 6 - loops.size() + d;
+    piece.count[at] = loops[d].count;
+    piece.src_stride[at] = loops[d].src;
+    piece.dst_stride[at] = loops[d].dst;
+  }
+  n.pieces = {piece};
+  const int t = tensor("move", out[0], out[1], out[2], out[3]);
+  keep_scale(in);
+  graph.nodes.back().output = t;
+  return t;
+}
+
+int QBuilder::transpose(int in, const Shape& seen, const std::vector<std::int64_t>& order, const Shape& out) {
+  std::vector<Axis> axes;
+  for (const std::int64_t d : order) axes.push_back({d, 0, 1, seen[static_cast<std::size_t>(d)]});
+  return move("Transpose", in, seen, axes, out);
+}
+
+int QBuilder::slice(int in, std::int64_t axis, std::int64_t start, std::int64_t step, std::int64_t count) {
+  const Shape s = shape(in);
+  Shape out = s;
+  out[static_cast<std::size_t>(axis)] = count;
+  std::vector<Axis> axes;
+  for (std::int64_t d = 0; d < 4; ++d) {
+    axes.push_back(d == axis ? Axis{d, start, step, count} : Axis{d, 0, 1, s[static_cast<std::size_t>(d)]});
+  }
+  return move("Slice", in, s, axes, out);
+}
+
+int QBuilder::shuffle(int in, std::int64_t groups) {
+  const Shape s = shape(in);
+  const Shape seen = {s[0], groups, s[1] / groups, s[2], s[3]};
+  const int moved = transpose(view(in, s[0], groups, s[1] / groups, s[2] * s[3]), seen, {0, 2, 1, 3, 4},
+                              {s[0], s[1] / groups, groups, s[2] * s[3]});
+  return view(moved, s[0], s[1], s[2], s[3]);
+}
+
+int QBuilder::pad(int in, std::int64_t top, std::int64_t left, std::int64_t bottom, std::int64_t right) {
+  const Shape s = shape(in);
+  const Shape out = {s[0], s[1], s[2] + top + bottom, s[3] + left + right};
+  QNode& n = node(QOp::move, "Pad", {in});
+  n.fill = static_cast<std::int8_t>(random.between(-128, 127));
+  QMove piece;
+  piece.dst_offset = top * out[3] + left;
+  piece.count = {1, 1, 1, s[0] * s[1], s[2], s[3]};
+  piece.src_stride = {0, 0, 0, s[2] * s[3], s[3], 1};
+  piece.dst_stride = {0, 0, 0, out[2] * out[3], out[3], 1};
+  n.pieces = {piece};
+  const int t = tensor("pad", out[0], out[1], out[2], out[3]);
+  keep_scale(in);
+  graph.nodes.back().output = t;
+  return t;
+}
+
+int QBuilder::upsample(int in, std::int64_t factor) {
+  const Shape s = shape(in);
+  QNode& n = node(QOp::move, "Resize", {in});
+  const std::int64_t w = s[3] * factor;
+  QMove piece;
+  piece.count = {1, 1, s[0] * s[1] * s[2], factor, s[3], factor};
+  piece.src_stride = {0, 0, s[3], 0, 1, 0};
+  piece.dst_stride = {0, 0, factor * w, w, factor, 1};
+  n.pieces = {piece};
+  const int t = tensor("resize", s[0], s[1], s[2] * factor, w);
+  keep_scale(in);
+  graph.nodes.back().output = t;
+  return t;
+}
+
+int QBuilder::join_rows(int a, int b) {
+  const Shape s = shape(a), u = shape(b);
+  QNode& n = node(QOp::move, "Concat", {a, b});
+  const std::int64_t h = s[2] + u[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::int64_t rows = i == 0 ? s[2] : u[2];
+    QMove piece;
+    piece.input = i;
+    piece.dst_offset = i == 0 ? 0 : s[2] * s[3];
+    piece.count = {1, 1, 1, 1, s[0] * s[1], rows * s[3]};
+    piece.src_stride = {0, 0, 0, 0, rows * s[3], 1};
+    piece.dst_stride = {0, 0, 0, 0, h * s[3], 1};
+    n.pieces.push_back(piece);
+  }
+  const int t = tensor("joined", s[0], s[1], h, s[3]);
+  graph.tensors.back().zero_point = graph.tensors[static_cast<std::size_t>(a)].zero_point;
+  graph.tensors[static_cast<std::size_t>(b)].zero_point = graph.tensors.back().zero_point;
+  graph.nodes.back().output = t;
+  return t;
+}
+
+int QBuilder::constant(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
+  QNode& node_ = node(QOp::constant, "Constant", {});
+  for (std::int64_t i = 0; i < n * c * h * w; ++i) {
+    node_.weights.push_back(static_cast<std::int8_t>(random.between(-128, 127)));
+  }
+  graph.nodes.back().output = tensor("constant", n, c, h, w);
+  return graph.nodes.back().output;
+}
+
+int QBuilder::matmul(int a, int b, const Product& p, const Shape& out) {
+  QNode& n = node(QOp::matmul, "MatMul", b < 0 ? std::vector<int>{a} : std::vector<int>{a, b});
+  n.batch = p.batch;
+  n.m = p.m;
+  n.k = p.k;
+  n.n = p.n;
+  n.trans_a = p.trans_a;
+  n.trans_b = p.trans_b;
+  n.shared_a = p.shared_a;
+  n.shared_b = p.shared_b || b < 0;
+  n.macs = p.batch * p.m * p.k * p.n;
+  const double gain = 1.0 / (40.0 * static_cast<double>(p.k));
+  if (b < 0) {
+    for (std::int64_t i = 0; i < p.k * p.n; ++i) n.weights.push_back(static_cast<std::int8_t>(random.between(-128, 127)));
+    if (random.chance(1, 2)) n.weight_zero_point = static_cast<std::int32_t>(random.between(-9, 9));
+    if (random.chance(1, 2)) {
+      for (std::int64_t i = 0; i < p.n; ++i) n.bias.push_back(static_cast<std::int32_t>(random.between(-3000, 3000)));
+    }
+    const std::int64_t scales = random.chance(1, 2) ? p.n : 1;
+    for (std::int64_t i = 0; i < scales; ++i) n.scales.push_back(scale(gain * (0.5 + random.unit())));
+  } else {
+    n.scales = {scale(gain)};
+  }
+  clamp(n);
+  graph.nodes.back().output = tensor("product", out[0], out[1], out[2], out[3]);
+  return graph.nodes.back().output;
+}
+
 namespace {
 
 QBuilder::Window random_window(Random& random, const Shape& s, int most, bool dilate) {
@@ -267,6 +422,118 @@ QGraph random_graph(std::uint64_t seed, std::int64_t extent, std::int64_t batch)
   } else {
     b.output(last);
   }
+  return b.graph;
+}
+
+QGraph random_moves(std::uint64_t seed, std::int64_t extent, std::int64_t batch) {
+  QBuilder b(seed);
+  b.one_zero_point = true;
+  Random& r = b.random;
+  std::vector<int> live = {b.input(batch, r.between(1, 11), r.between(3, extent), r.between(3, extent))};
+  const int steps = static_cast<int>(r.between(3, 7));
+  for (int i = 0; i < steps; ++i) {
+    const int t = live[static_cast<std::size_t>(r.below(live.size()))];
+    const Shape s = b.shape(t);
+    const std::int64_t pixels = s[2] * s[3];
+    if (s[1] * pixels > 40000) continue;
+    switch (r.below(16)) {
+      case 0:
+        live.push_back(b.conv(t, r.between(1, 19), random_window(r, s, 3, false)));
+        break;
+      case 1: {  // a channel shuffle between convolutions
+        const std::int64_t groups = r.between(2, 3);
+        const int x = b.conv(t, groups * r.between(2, 7), {});
+        live.push_back(b.conv(b.shuffle(x, groups), r.between(1, 9), {}));
+        break;
+      }
+      case 2: {  // two halves of the channels, from block borders or not
+        const std::int64_t half = r.chance(1, 2) ? 4 : r.between(1, 6);
+        const int x = b.conv(t, 2 * half, {});
+        const int first = b.slice(x, 1, 0, 1, half), second = b.slice(x, 1, half, 1, half);
+        live.push_back(b.concat({first, b.conv(second, r.between(1, 6), {})}));
+        if (r.chance(1, 3)) b.output(second);
+        break;
+      }
+      case 3: {
+        const std::int64_t axis = r.between(2, 3);
+        const std::int64_t extent_in = s[static_cast<std::size_t>(axis)];
+        const std::int64_t start = r.between(0, extent_in - 1);
+        const std::int64_t step = r.between(1, 3);
+        live.push_back(b.requantize(b.slice(t, axis, start, step, (extent_in - start + step - 1) / step)));
+        break;
+      }
+      case 4:
+        live.push_back(b.pad(t, r.between(0, 2), r.between(0, 2), r.between(0, 2), r.between(0, 2)));
+        break;
+      case 5:
+        live.push_back(b.table(b.upsample(t, 2)));
+        break;
+      case 6:
+        live.push_back(b.join_rows(b.conv(t, s[1], {}), t));
+        break;
+      case 7: {  // rows and columns change places
+        live.push_back(b.transpose(t, s, {0, 1, 3, 2}, {s[0], s[1], s[3], s[2]}));
+        break;
+      }
+      case 8: {  // channels last and back, a product between: what a block of a transformer does
+        const int last = b.transpose(t, {s[0], s[1], pixels}, {0, 2, 1}, {s[0], pixels, 1, s[1]});
+        const std::int64_t n = r.between(1, 13);
+        const int wide = b.table(b.matmul(last, -1, {1, s[0] * pixels, s[1], n, false, r.chance(1, 2)},
+                                          {s[0], pixels, 1, n}));
+        const int back = b.matmul(wide, -1, {1, s[0] * pixels, n, s[1]}, {s[0], pixels, 1, s[1]});
+        const int sum = b.add(back, last);
+        const int nchw = b.transpose(sum, {s[0], pixels, s[1]}, {0, 2, 1}, {s[0], s[1], s[2], s[3]});
+        if (r.chance(1, 2)) b.output(sum);
+        live.push_back(b.add(nchw, t));
+        break;
+      }
+      case 9: {  // a product of two activations, a batch of channels
+        const std::int64_t batches = s[0] * s[1];
+        const std::int64_t n = r.between(1, 9);
+        const bool trans_a = r.chance(1, 2), trans_b = r.chance(1, 2), shared = r.chance(1, 2);
+        const std::int64_t m = trans_a ? s[3] : s[2], k = trans_a ? s[2] : s[3];
+        const int other = shared ? b.constant(1, 1, trans_b ? n : k, trans_b ? k : n)
+                                 : b.matmul(t, -1, {batches, s[2], s[3], n}, {s[0], s[1], s[2], n});
+        if (shared) {
+          live.push_back(b.matmul(t, other, {batches, m, k, n, trans_a, trans_b, false, true}, {s[0], s[1], m, n}));
+        } else {  // A^T A'
+          live.push_back(
+              b.matmul(t, other, {batches, s[3], s[2], n, true, false, false, false}, {s[0], s[1], s[3], n}));
+        }
+        break;
+      }
+      case 10:
+        live.push_back(b.add(b.conv(t, s[1], {}), b.constant(s[0], s[1], s[2], s[3])));
+        break;
+      case 11:  // one value a channel, of either operand
+        live.push_back(b.add(b.constant(s[0], s[1], 1, 1), t));
+        break;
+      case 12: {  // depth to space
+        const int x = b.conv(t, 4 * r.between(1, 3), {});
+        const std::int64_t c = b.shape(x)[1] / 4;
+        live.push_back(b.transpose(x, {s[0], 2, 2, c, s[2], s[3]}, {0, 3, 4, 1, 5, 2}, {s[0], c, 2 * s[2], 2 * s[3]}));
+        break;
+      }
+      case 13: {  // a host step between layers, read channels last
+        const int last = b.transpose(b.softmax_on_host(t), {s[0], s[1], pixels}, {0, 2, 1}, {s[0], pixels, 1, s[1]});
+        live.push_back(b.matmul(last, -1, {1, s[0] * pixels, s[1], r.between(1, 9)}, {s[0], pixels, 1, 1}));
+        b.graph.tensors.back().shape[3] = b.graph.tensors.back().onnx_shape[3] = b.graph.nodes.back().n;
+        break;
+      }
+      case 14: {  // time reversed, and a view of another shape
+        const int x = b.conv(t, s[1], {});
+        const int reversed = b.move("Slice", x, s, {{0, 0, 1, s[0]}, {1, 0, 1, s[1]}, {2, 0, 1, s[2]},
+                                                    {3, s[3] - 1, -1, s[3]}}, s);
+        live.push_back(b.conv(reversed, r.between(1, 9), {}));
+        break;
+      }
+      default:
+        live.push_back(b.table(b.concat({t, b.slice(t, 1, 0, 1, s[1])})));
+        break;
+    }
+  }
+  b.output(live.back());
+  if (live.size() > 2) b.output(live[1]);
   return b.graph;
 }
 

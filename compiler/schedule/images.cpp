@@ -1,0 +1,338 @@
+// Layers without tiles of maps: moves by REORDER inside SRAM, moves between DRAM images, products on the GEMM unit.
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
+
+#include "compiler/schedule/move_nest.hpp"
+#include "compiler/schedule/walk.hpp"
+#include "hw/common/error.hpp"
+#include "hw/common/units.hpp"
+#include "isa/semantics/layout.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+constexpr std::int64_t kTilesAhead = 4;        // a tile takes at most this part of the SRAM that is free
+constexpr std::int64_t kLeastTiles = 4;        // of a batch, so that LOAD, GEMM and STORE overlap
+constexpr std::int64_t kFillBytes = 64 * 1024;  // of the constant that padding is stored from
+
+std::string node_text(const Layer& layer, const isa::ChipConfig& chip, std::int64_t bytes) {
+  return detail::concat(layer.node->name, ": ", layer.node->onnx_op, " does not fit the SRAM of ", chip.name, ": ",
+                        bytes, " bytes are needed at a time");
+}
+
+}  // namespace
+
+void Walk::linear_dma(int id, const Image& image, const std::vector<DmaPiece>& pieces, bool store,
+                      const std::string& tile) {
+  for (const DmaPiece& piece : pieces) {
+    WorkItem& w = item(0, store ? isa::QueueId::store : isa::QueueId::load, id);
+    w.kind = image_traffic(image);
+    w.useful_bytes = piece.bytes;
+    w.tile = tile;
+    if (store) {
+      w.body = as_store(piece.body);
+    } else {
+      w.body = piece.body;
+    }
+  }
+}
+
+/// All maps in SRAM, one REORDER a piece and irregular range of channels.
+void Walk::move_layer(int id) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const QNode& node = *l.node;
+  std::vector<int> roots = {l.output_root};
+  for (const int v : l.inputs) roots.push_back(graph_.values[static_cast<std::size_t>(v)].root);
+  for (const int root : roots) {
+    if (!resident(root)) throw MoveThroughDram{node.name};
+  }
+  place_output(id);
+  import_resident(id);
+  const std::int64_t line = chip_.sram.line_bytes;
+  const auto place = [&](int root, const MapShape& shape, std::int64_t first_channel) {
+    const RootState& s = roots_[static_cast<std::size_t>(root)];
+    return MapPlace{shape,
+                    first_channel,
+                    s.range.first * line,
+                    s.image_lines * line,
+                    s.block_lines * line,
+                    s.row_lines * line};
+  };
+  const MapPlace to = place(l.output_root, l.out, l.output_channel);
+  LayerNote note;
+  note.layer = static_cast<std::uint16_t>(id);
+  note.tile_rows = l.out.h;
+  note.tile_channels = l.out.c;
+  note.row_tiles = note.channel_tiles = 1;
+  note.resident_output = true;
+  note.split = "none";
+  note.output_address = to.base;
+  const auto emit = [&](const std::vector<isa::Reorder>& instructions, const std::string& text) {
+    for (const isa::Reorder& r : instructions) {
+      note.estimate += cost_.reorder(r);
+      WorkItem& w = item(0, isa::QueueId::reorder, id);
+      w.tile = text;
+      w.body = r;
+    }
+  };
+  if (!covers(node, l.out.elements())) emit(reorder_fill(to, node.fill, chip_), "fill");
+  for (std::size_t i = 0; i < node.pieces.size(); ++i) {
+    const QMove& piece = node.pieces[i];
+    const Value& from = graph_.values[static_cast<std::size_t>(l.inputs[static_cast<std::size_t>(piece.input)])];
+    emit(reorder_piece(piece, place(from.root, from.shape, from.first_channel), to, cost_),
+         detail::concat("piece ", i));
+  }
+  notes.push_back(note);
+  for (std::int64_t n = 0; n < l.out.n; ++n) {
+    store_tile(id, 0, {n, {0, l.out.h}, {0, l.out.c}}, resident_view(l.output_root, n));
+  }
+}
+
+/// Boxes of the move, each LOADed into a dense tile in the output's order and STOREd from it.
+void Walk::stream_layer(int id) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const QNode& node = *l.node;
+  const std::int64_t line = chip_.sram.line_bytes;
+  const std::vector<int>& outputs = graph_.values[static_cast<std::size_t>(l.output)].dram;
+  const std::int64_t elements = l.out.elements();
+  const std::int64_t budget = std::max(line, spaces_[0].largest_free() / kTilesAhead * line);
+  const auto image_at = [&](int index) -> const Image& { return graph_.images[static_cast<std::size_t>(index)]; };
+  const auto base = [](const Image& image) { return isa::base_register_of(image.kind); };
+  if (!covers(node, elements)) {
+    const std::int64_t bytes = std::min({elements, kFillBytes, budget});
+    LineRange range = take(id, 0, ceil_div(bytes, line), Fit::oldest, "padding");
+    isa::Reorder fill;
+    fill.fill = true;
+    fill.fill_value = static_cast<std::uint8_t>(node.fill);
+    put(fill.dst_base, range.first * line);
+    put(fill.run_bytes, line);
+    for (isa::ReorderDim& dim : fill.dims) dim.count = 1;
+    put(fill.dims[5].count, range.lines);
+    put(fill.dims[5].dst_stride, line);
+    WorkItem& w = item(0, isa::QueueId::reorder, id);
+    w.tile = "padding";
+    w.body = fill;
+    for (const int index : outputs) {
+      const Image& image = image_at(index);
+      for (std::int64_t at = 0; at < elements; at += bytes) {
+        linear_dma(id, image,
+                   box_pieces(base(image), static_cast<std::int64_t>(image.offset) + at, range.first * line,
+                              {{std::min(bytes, elements - at), 1, 1}}),
+                   true, "padding");
+      }
+    }
+    release(0, range);
+  }
+  for (const QMove& piece : node.pieces) {
+    const Image& from = image_at(l.images[static_cast<std::size_t>(piece.input)]);
+    // Tiles: one index of the outer loops, a part of the next, all of the inner ones.
+    std::size_t cut = 0;
+    std::int64_t inner = 1;
+    for (std::size_t d = piece.count.size(); d > 0; --d) {
+      if (inner * piece.count[d - 1] > budget) {
+        cut = d - 1;
+        break;
+      }
+      inner *= piece.count[d - 1];
+      cut = d - 1;
+    }
+    const std::int64_t whole = std::accumulate(piece.count.begin(), piece.count.end(), std::int64_t{1},
+                                               std::multiplies<>());
+    if (inner == whole) inner /= piece.count[cut];
+    const std::int64_t most = std::max<std::int64_t>(1, budget / inner);
+    const std::int64_t part = ceil_div(piece.count[cut], ceil_div(piece.count[cut], most));
+    std::array<std::int64_t, 6> at{};
+    for (;;) {
+      const std::int64_t count = std::min(part, piece.count[cut] - at[cut]);
+      std::int64_t src = piece.src_offset, dst = piece.dst_offset;
+      for (std::size_t d = 0; d <= cut; ++d) {
+        src += at[d] * piece.src_stride[d];
+        dst += at[d] * piece.dst_stride[d];
+      }
+      std::vector<BoxLoop> load, store;
+      std::int64_t dense = count * inner;
+      const std::int64_t bytes = dense;
+      for (std::size_t d = cut; d < 6; ++d) {
+        const std::int64_t n = d == cut ? count : piece.count[d];
+        dense /= n;
+        load.push_back({n, piece.src_stride[d], dense});
+        store.push_back({n, piece.dst_stride[d], dense});
+      }
+      LineRange range = take(id, 0, ceil_div(bytes, line), Fit::oldest, "a tile of the move");
+      const std::string text = detail::concat("elements ", dst, "..");
+      linear_dma(id, from,
+                 box_pieces(base(from), static_cast<std::int64_t>(from.offset) + src, range.first * line, load), false,
+                 text);
+      for (const int index : outputs) {
+        const Image& to = image_at(index);
+        linear_dma(id, to, box_pieces(base(to), static_cast<std::int64_t>(to.offset) + dst, range.first * line, store),
+                   true, text);
+      }
+      release(0, range);
+      at[cut] += part;
+      std::size_t d = cut;
+      while (at[d] >= piece.count[d]) {
+        at[d] = 0;
+        if (d == 0) break;
+        ++at[--d];
+      }
+      if (std::all_of(at.begin(), at.end(), [](std::int64_t i) { return i == 0; })) break;
+    }
+  }
+}
+
+void Walk::gemm_layer(int id) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const QNode& node = *l.node;
+  const std::int64_t line = chip_.sram.line_bytes;
+  const auto lines = [&](std::int64_t bytes) { return ceil_div(bytes, line); };
+  const auto needed = [&](std::int64_t batches, std::int64_t m, std::int64_t n) {
+    const std::int64_t a = node.trans_a ? node.k * lines(m) : m * lines(node.k);
+    const std::int64_t b = node.trans_b ? n * lines(node.k) : node.k * lines(n);
+    const std::int64_t params = per_column(node) ? lines(semantics::kParamBytes * n) : 0;
+    return (node.shared_a ? 1 : batches) * a + (node.shared_b || node.inputs.size() == 1 ? 1 : batches) * b +
+           batches * m * lines(n) + params;
+  };
+  const std::int64_t free = spaces_[0].largest_free();
+  std::int64_t batches = ceil_div(node.batch, kLeastTiles), m = node.m, n = node.n;
+  while (needed(batches, m, n) > free / 2) {
+    if (batches > 1) {
+      batches = ceil_div<std::int64_t>(batches, 2);
+    } else if (m > 1 && m * node.k >= n * node.k) {
+      m = ceil_div<std::int64_t>(m, 2);
+    } else if (n > 1) {
+      n = ceil_div<std::int64_t>(n, 2);
+    } else {
+      break;
+    }
+  }
+  const std::int64_t least = needed(batches, m, n);
+  if (least > free) throw NoRoom{id, node_text(l, chip_, least * line), true};
+  LayerNote note;
+  note.layer = static_cast<std::uint16_t>(id);
+  note.tile_rows = m;
+  note.tile_channels = n;
+  note.row_tiles = ceil_div(node.m, m) * ceil_div(node.batch, batches);
+  note.channel_tiles = ceil_div(node.n, n);
+  note.split = "none";
+  notes.push_back(note);
+  for (std::int64_t b = 0; b < node.batch; b += batches) {
+    for (std::int64_t n0 = 0; n0 < node.n; n0 += n) {
+      for (std::int64_t m0 = 0; m0 < node.m; m0 += m) {
+        gemm_tile(id, b, std::min(batches, node.batch - b), {m0, std::min(m0 + m, node.m)},
+                  {n0, std::min(n0 + n, node.n)});
+      }
+    }
+  }
+}
+
+void Walk::gemm_tile(int id, std::int64_t batch, std::int64_t batches, const Rows& m, const Rows& n) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const QNode& node = *l.node;
+  const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
+  const std::int64_t line = chip_.sram.line_bytes;
+  const auto tensor_of = [&](int t) -> const QTensor& { return graph_.graph->tensors[static_cast<std::size_t>(t)]; };
+  const std::string text = detail::concat("batch ", batch, "..", batch + batches - 1, ", rows ", m.first, "..",
+                                          m.end - 1, ", columns ", n.first, "..", n.end - 1);
+  // Rows [first, ...) of matrices in DRAM <-> rows of lines.
+  struct Operand {
+    LineRange range{-1, 0};
+    std::int64_t pitch = 0, batch_pitch = 0;
+    std::vector<BoxLoop> loops;
+    std::int64_t offset = 0;  // elements into the image
+  };
+  const auto operand = [&](std::int64_t rows, std::int64_t columns, std::int64_t matrix_columns,
+                           std::int64_t matrix_rows, std::int64_t first_row, std::int64_t first_column, bool shared,
+                           const char* what) {
+    Operand o;
+    o.pitch = ceil_div(columns, line);
+    const std::int64_t count = shared ? 1 : batches;
+    o.batch_pitch = shared ? 0 : rows * o.pitch;
+    o.range = take(id, 0, count * rows * o.pitch, Fit::oldest, what);
+    o.offset = (shared ? 0 : batch * matrix_rows * matrix_columns) + first_row * matrix_columns + first_column;
+    o.loops = {{count, matrix_rows * matrix_columns, o.batch_pitch * line},
+               {rows, matrix_columns, o.pitch * line},
+               {columns, 1, 1}};
+    return o;
+  };
+  const bool constant = node.inputs.size() == 1;
+  Operand a = node.trans_a ? operand(node.k, m.count(), node.m, node.k, 0, m.first, node.shared_a, "operand A")
+                           : operand(m.count(), node.k, node.k, node.m, m.first, 0, node.shared_a, "operand A");
+  Operand b = node.trans_b
+                  ? operand(n.count(), node.k, node.k, node.n, n.first, 0, node.shared_b || constant, "operand B")
+                  : operand(node.k, n.count(), node.n, node.k, 0, n.first, node.shared_b || constant, "operand B");
+  Operand o = operand(m.count(), n.count(), node.n, node.m, m.first, n.first, false, "the result");
+  const auto load = [&](const Image& image, const Operand& x) {
+    linear_dma(id, image,
+               box_pieces(isa::base_register_of(image.kind), static_cast<std::int64_t>(image.offset) + x.offset,
+                          x.range.first * line, x.loops),
+               false, text);
+  };
+  load(graph_.images[static_cast<std::size_t>(l.images[0])], a);
+  if (constant) {
+    Image weights;
+    weights.kind = isa::BufferKind::weights;
+    weights.offset = static_cast<std::uint64_t>(c.weights_offset);
+    load(weights, b);
+  } else {
+    load(graph_.images[static_cast<std::size_t>(l.images[1])], b);
+  }
+  isa::Gemm gemm;
+  gemm.trans_a = node.trans_a;
+  gemm.trans_b = node.trans_b;
+  put(gemm.a_base, a.range.first * line);
+  put(gemm.b_base, b.range.first * line);
+  put(gemm.o_base, o.range.first * line);
+  put(gemm.a_pitch, a.pitch);
+  put(gemm.b_pitch, b.pitch);
+  put(gemm.o_pitch, o.pitch);
+  put(gemm.a_batch_pitch, a.batch_pitch);
+  put(gemm.b_batch_pitch, b.batch_pitch);
+  put(gemm.o_batch_pitch, o.batch_pitch);
+  put(gemm.m, m.count());
+  put(gemm.n, n.count());
+  put(gemm.k, node.k);
+  put(gemm.batch, batches);
+  put(gemm.a_zp, tensor_of(node.inputs[0]).zero_point);
+  put(gemm.b_zp, constant ? node.weight_zero_point : tensor_of(node.inputs[1]).zero_point);
+  put(gemm.out_zp, tensor_of(node.output).zero_point);
+  put(gemm.lo, node.lo);
+  put(gemm.hi, node.hi);
+  LineRange params{-1, 0};
+  if (per_column(node)) {
+    gemm.per_column = true;
+    const std::int64_t bytes = semantics::kParamBytes * n.count();
+    params = take(id, 0, ceil_div(bytes, line), Fit::oldest, "parameters");
+    put(gemm.p_base, params.first * line);
+    for (const DmaPiece& piece : linear_pieces(isa::base_register_of(isa::BufferKind::weights),
+                                               c.params_offset + semantics::kParamBytes * n.first, params.first * line,
+                                               bytes, 0, 0)) {
+      WorkItem& w = item(0, isa::QueueId::load, id);
+      w.kind = isa::Traffic::params;
+      w.useful_bytes = piece.bytes;
+      w.tile = "parameters";
+      w.body = piece.body;
+    }
+  } else {
+    gemm.multiplier = node.scales.at(0).multiplier;
+    put(gemm.shift, static_cast<std::int64_t>(node.scales.at(0).shift));
+  }
+  const auto cycles = cost_.choose(gemm);
+  if (!cycles) user_error(node.name, ": ", node.onnx_op, " does not fit the GEMM unit: ", cost_.why());
+  notes.back().estimate += *cycles;
+  WorkItem& w = item(0, isa::QueueId::gemm, id);
+  w.tile = text;
+  w.body = gemm;
+  for (const int index : graph_.values[static_cast<std::size_t>(l.output)].dram) {
+    const Image& image = graph_.images[static_cast<std::size_t>(index)];
+    linear_dma(id, image,
+               box_pieces(isa::base_register_of(image.kind), static_cast<std::int64_t>(image.offset) + o.offset,
+                          o.range.first * line, o.loops),
+               true, text);
+  }
+  for (LineRange* range : {&a.range, &b.range, &o.range, &params}) release(0, *range);
+}
+
+}  // namespace tessera::compiler

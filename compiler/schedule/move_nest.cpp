@@ -1,0 +1,431 @@
+#include "compiler/schedule/move_nest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "hw/common/error.hpp"
+#include "hw/common/units.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+constexpr std::int64_t kMostPoints = 1 << 16;  // positions of channel loops that are listed one by one
+constexpr std::int64_t kMostCount = 65535;     // of a loop field
+constexpr std::size_t kReorderLoops = 6;
+
+struct MoveLoop {
+  std::int64_t count = 1, src = 0, dst = 0;
+};
+
+std::vector<MoveLoop> loops_of(const QMove& piece) {
+  std::vector<MoveLoop> loops;
+  for (std::size_t d = 0; d < piece.count.size(); ++d) {
+    if (piece.count[d] > 1) loops.push_back({piece.count[d], piece.src_stride[d], piece.dst_stride[d]});
+  }
+  return loops;
+}
+
+using Coordinates = std::array<std::int64_t, 4>;  // n, c, h, w
+
+/// A linear offset as steps along the axes; every part has the offset's sign.
+Coordinates coordinates(std::int64_t linear, const MapShape& s) {
+  const std::int64_t plane = s.h * s.w;
+  Coordinates at{};
+  at[0] = linear / (s.c * plane);
+  linear -= at[0] * s.c * plane;
+  at[1] = linear / plane;
+  linear -= at[1] * plane;
+  at[2] = linear / s.w;
+  at[3] = linear - at[2] * s.w;
+  return at;
+}
+
+/// Cuts the loop at the first axis end that it would step over; false when it does not divide there.
+bool split_at_axes(std::vector<MoveLoop>& loops, std::size_t i, const MapShape& s, std::int64_t MoveLoop::*stride,
+                   bool& changed) {
+  const MoveLoop loop = loops[i];
+  const std::int64_t step = std::abs(loop.*stride);
+  if (step == 0) return true;
+  for (const std::int64_t end : {s.w, s.h * s.w, s.c * s.h * s.w}) {
+    if (step >= end || step * (loop.count - 1) < end) continue;
+    if (end % step != 0 || loop.count % (end / step) != 0) return false;
+    const std::int64_t inner = end / step;
+    loops[i] = {loop.count / inner, loop.src * inner, loop.dst * inner};
+    loops.insert(loops.begin() + static_cast<std::ptrdiff_t>(i) + 1, {inner, loop.src, loop.dst});
+    changed = true;
+    return true;
+  }
+  return true;
+}
+
+/// No index of the nest carries from one axis into the next.
+bool stays_inside(const std::vector<MoveLoop>& loops, std::int64_t offset, const MapShape& s,
+                  std::int64_t MoveLoop::*stride) {
+  const Coordinates extent = {s.n, s.c, s.h, s.w};
+  Coordinates low = coordinates(offset, s), high = low;
+  for (const MoveLoop& loop : loops) {
+    const Coordinates step = coordinates(loop.*stride, s);
+    for (std::size_t a = 0; a < 4; ++a) {
+      (step[a] < 0 ? low : high)[a] += step[a] * (loop.count - 1);
+    }
+  }
+  for (std::size_t a = 0; a < 4; ++a) {
+    if (low[a] < 0 || high[a] >= extent[a]) return false;
+  }
+  return true;
+}
+
+std::optional<std::vector<MoveLoop>> split(const QMove& piece, const MapShape& in, const MapShape& out) {
+  std::vector<MoveLoop> loops = loops_of(piece);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < loops.size() && !changed; ++i) {
+      if (!split_at_axes(loops, i, in, &MoveLoop::src, changed)) return std::nullopt;
+      if (!changed && !split_at_axes(loops, i, out, &MoveLoop::dst, changed)) return std::nullopt;
+    }
+  }
+  std::int64_t points = 1;
+  for (const MoveLoop& loop : loops) {
+    if (coordinates(loop.src, in)[1] != 0 || coordinates(loop.dst, out)[1] != 0) points *= loop.count;
+    if (loop.count > kMostCount || points > kMostPoints) return std::nullopt;
+  }
+  if (!stays_inside(loops, piece.src_offset, in, &MoveLoop::src) ||
+      !stays_inside(loops, piece.dst_offset, out, &MoveLoop::dst)) {
+    return std::nullopt;
+  }
+  return loops;
+}
+
+std::int64_t address(const MapPlace& map, const Coordinates& at, std::int64_t cb) {
+  const std::int64_t channel = map.first_channel + at[1];
+  return map.base + at[0] * map.image_bytes + channel / cb * map.block_bytes + at[2] * map.row_bytes + at[3] * cb +
+         channel % cb;
+}
+
+/// Loops around one start, in bytes, outermost first.
+struct Nest {
+  std::int64_t src = 0, dst = 0;
+  std::vector<MoveLoop> loops;
+};
+
+bool same_loops(const Nest& a, const Nest& b) {
+  return std::equal(a.loops.begin(), a.loops.end(), b.loops.begin(), b.loops.end(), [](const auto& x, const auto& y) {
+    return x.count == y.count && x.src == y.src && x.dst == y.dst;
+  });
+}
+
+/// Joins neighbours a constant step apart into one nest with a loop more.
+std::vector<Nest> fold(const std::vector<Nest>& nests) {
+  std::vector<Nest> out;
+  for (std::size_t i = 0; i < nests.size();) {
+    std::size_t end = i + 1;
+    std::int64_t src = 0, dst = 0;
+    if (end < nests.size()) {
+      src = nests[end].src - nests[i].src;
+      dst = nests[end].dst - nests[i].dst;
+    }
+    while (end < nests.size() && same_loops(nests[end], nests[i]) && nests[end].src - nests[end - 1].src == src &&
+           nests[end].dst - nests[end - 1].dst == dst) {
+      ++end;
+    }
+    Nest joined = nests[i];
+    const auto count = static_cast<std::int64_t>(end - i);
+    if (count > 1) joined.loops.insert(joined.loops.begin(), {count, src, dst});
+    out.push_back(std::move(joined));
+    i = end;
+  }
+  return out;
+}
+
+/// The positions of the loops that step through channels, where the block makes addresses irregular.
+std::vector<Nest> channel_nests(const std::vector<MoveLoop>& loops, const QMove& piece, const MapPlace& in,
+                                const MapPlace& out, std::int64_t cb) {
+  std::vector<Nest> nests;
+  std::vector<std::int64_t> index(loops.size(), 0);
+  for (;;) {
+    std::int64_t src = piece.src_offset, dst = piece.dst_offset;
+    for (std::size_t d = 0; d < loops.size(); ++d) {
+      src += index[d] * loops[d].src;
+      dst += index[d] * loops[d].dst;
+    }
+    nests.push_back({address(in, coordinates(src, in.shape), cb), address(out, coordinates(dst, out.shape), cb), {}});
+    std::size_t d = loops.size();
+    while (d > 0 && ++index[d - 1] == loops[d - 1].count) index[--d] = 0;
+    if (d == 0) break;
+  }
+  for (int level = 0; level < 3; ++level) nests = fold(nests);
+  return nests;
+}
+
+isa::Reorder instruction(std::int64_t src, std::int64_t dst, std::vector<MoveLoop> loops) {
+  isa::Reorder r;
+  std::int64_t run = 1;
+  while (!loops.empty() && loops.back().src == run && loops.back().dst == run && run * loops.back().count <= kMostCount) {
+    run *= loops.back().count;
+    loops.pop_back();
+  }
+  put(r.src_base, src);
+  put(r.dst_base, dst);
+  put(r.run_bytes, run);
+  const std::size_t skip = kReorderLoops - loops.size();
+  for (std::size_t d = 0; d < loops.size(); ++d) {
+    put(r.dims[skip + d].count, loops[d].count);
+    put(r.dims[skip + d].src_stride, loops[d].src);
+    put(r.dims[skip + d].dst_stride, loops[d].dst);
+  }
+  for (std::size_t d = 0; d < skip; ++d) r.dims[d].count = 1;
+  return r;
+}
+
+/// Orders of the loops worth trying; the cheapest by the unit's own cost function.
+isa::Reorder cheapest(std::int64_t src, std::int64_t dst, const std::vector<MoveLoop>& plain,
+                      const std::vector<MoveLoop>& channels, const UnitCost& cost) {
+  std::vector<MoveLoop> candidates[3];
+  candidates[0] = plain;
+  candidates[0].insert(candidates[0].end(), channels.begin(), channels.end());
+  candidates[1] = channels;
+  candidates[1].insert(candidates[1].end(), plain.begin(), plain.end());
+  candidates[2] = candidates[0];
+  std::stable_sort(candidates[2].begin(), candidates[2].end(),
+                   [](const MoveLoop& a, const MoveLoop& b) { return std::abs(a.dst) > std::abs(b.dst); });
+  std::optional<isa::Reorder> best;
+  Cycles least = 0;
+  for (const auto& loops : candidates) {
+    const isa::Reorder r = instruction(src, dst, loops);
+    const Cycles cycles = cost.reorder(r);
+    if (!best || cycles < least) {
+      best = r;
+      least = cycles;
+    }
+  }
+  return *best;
+}
+
+}  // namespace
+
+std::optional<Transposition> as_transposition(const QNode& node, std::int64_t in_elements, std::int64_t out_elements) {
+  if (node.pieces.size() != 1 || node.inputs.size() != 1 || in_elements != out_elements) return std::nullopt;
+  const QMove& piece = node.pieces.front();
+  const std::vector<MoveLoop> loops = loops_of(piece);
+  if (piece.src_offset != 0 || piece.dst_offset != 0 || loops.size() < 2 || loops.size() > 3) return std::nullopt;
+  const MoveLoop& outer = loops[loops.size() - 2];
+  const MoveLoop& inner = loops.back();
+  Transposition t;
+  t.columns = outer.count;
+  t.rows = inner.count;
+  if (loops.size() == 3) {
+    t.batch = loops[0].count;
+    if (loops[0].src != t.rows * t.columns || loops[0].dst != t.rows * t.columns) return std::nullopt;
+  }
+  if (outer.src != 1 || outer.dst != t.rows || inner.src != t.columns || inner.dst != 1 ||
+      t.batch * t.rows * t.columns != out_elements) {
+    return std::nullopt;
+  }
+  return t;
+}
+
+std::optional<ChannelRange> as_channel_range(const QNode& node, const MapShape& in, std::int64_t out_elements) {
+  if (node.pieces.size() != 1 || node.inputs.size() != 1) return std::nullopt;
+  const QMove& piece = node.pieces.front();
+  const std::vector<MoveLoop> loops = loops_of(piece);
+  const std::int64_t plane = in.h * in.w;
+  if (piece.dst_offset != 0 || piece.src_offset % plane != 0 || out_elements % (in.n * plane) != 0)
+    return std::nullopt;
+  const ChannelRange range{piece.src_offset / plane, out_elements / (in.n * plane)};
+  const std::int64_t image = range.count * plane;
+  // One run an image; images follow each other when all channels are taken.
+  std::size_t d = 0;
+  std::int64_t run = out_elements;
+  if (in.n > 1 && range.count < in.c) {
+    if (loops.empty() || loops[0].count != in.n || loops[0].src != in.c * plane || loops[0].dst != image)
+      return std::nullopt;
+    d = 1;
+    run = image;
+  }
+  const bool one = run == 1 && loops.size() == d;
+  const bool line = loops.size() == d + 1 && loops[d].count == run && loops[d].src == 1 && loops[d].dst == 1;
+  if ((!one && !line) || range.first + range.count > in.c) return std::nullopt;
+  return range;
+}
+
+bool covers(const QNode& node, std::int64_t out_elements) {
+  std::int64_t written = 0;  // pieces write disjoint elements
+  for (const QMove& piece : node.pieces) {
+    written += std::accumulate(piece.count.begin(), piece.count.end(), std::int64_t{1}, std::multiplies<>());
+  }
+  return written == out_elements;
+}
+
+bool reorder_possible(const QMove& piece, const MapShape& in, const MapShape& out, const isa::ChipConfig& chip) {
+  const auto loops = split(piece, in, out);
+  if (!loops) return false;
+  // Pieces of channels that share no step would make a list of instructions as long as the channels.
+  MapPlace from{in, 0, 0, 0, 0, 0}, to{out, 0, 0, 0, 0, 0};
+  const std::int64_t cb = chip.layout.channel_block;
+  const auto place = [&](MapPlace& p) {
+    p.row_bytes = round_up(p.shape.w * cb, chip.sram.line_bytes);
+    p.block_bytes = p.row_bytes * p.shape.h;
+    p.image_bytes = p.block_bytes * ceil_div(p.shape.c, cb);
+  };
+  place(from);
+  place(to);
+  std::vector<MoveLoop> channels;
+  std::size_t plain = 0;
+  for (const MoveLoop& loop : *loops) {
+    if (coordinates(loop.src, in)[1] != 0 || coordinates(loop.dst, out)[1] != 0) {
+      channels.push_back(loop);
+    } else {
+      ++plain;
+    }
+  }
+  return plain <= kReorderLoops && channel_nests(channels, piece, from, to, cb).size() <= 4096;
+}
+
+std::vector<isa::Reorder> reorder_piece(const QMove& piece, const MapPlace& in, const MapPlace& out,
+                                        const UnitCost& cost) {
+  const std::int64_t cb = cost.chip().layout.channel_block;
+  const auto loops = split(piece, in.shape, out.shape);
+  TESSERA_CHECK(loops.has_value(), "a move that is not affine on its maps");
+  std::vector<MoveLoop> plain, channels;
+  const auto bytes = [cb](const MapPlace& map, const Coordinates& step) {
+    return step[0] * map.image_bytes + step[2] * map.row_bytes + step[3] * cb;
+  };
+  for (const MoveLoop& loop : *loops) {
+    const Coordinates src = coordinates(loop.src, in.shape), dst = coordinates(loop.dst, out.shape);
+    if (src[1] != 0 || dst[1] != 0) {
+      channels.push_back(loop);
+    } else {
+      plain.push_back({loop.count, bytes(in, src), bytes(out, dst)});
+    }
+  }
+  std::vector<isa::Reorder> result;
+  for (const Nest& nest : channel_nests(channels, piece, in, out, cb)) {
+    // Loops that do not fit the instruction are written out.
+    std::vector<Nest> starts = {nest};
+    while (starts.front().loops.size() + plain.size() > kReorderLoops) {
+      std::vector<Nest> next;
+      for (const Nest& start : starts) {
+        const MoveLoop outer = start.loops.front();
+        for (std::int64_t i = 0; i < outer.count; ++i) {
+          next.push_back({start.src + i * outer.src,
+                          start.dst + i * outer.dst,
+                          {start.loops.begin() + 1, start.loops.end()}});
+        }
+      }
+      starts = std::move(next);
+    }
+    for (const Nest& start : starts) result.push_back(cheapest(start.src, start.dst, plain, start.loops, cost));
+  }
+  return result;
+}
+
+std::vector<isa::Reorder> reorder_fill(const MapPlace& out, std::int8_t value, const isa::ChipConfig& chip) {
+  const std::int64_t cb = chip.layout.channel_block;
+  const MapShape& s = out.shape;
+  std::vector<isa::Reorder> result;
+  const auto add = [&](std::int64_t first_channel, std::int64_t blocks, std::int64_t lanes) {
+    if (blocks == 0) return;
+    std::vector<MoveLoop> loops = {{s.n, 0, out.image_bytes},
+                                   {blocks, 0, out.block_bytes},
+                                   {s.h, 0, out.row_bytes},
+                                   {s.w, 0, cb}};
+    std::int64_t run = lanes;
+    if (lanes == cb && s.w * cb <= kMostCount) {
+      run = s.w * cb;
+      loops.pop_back();
+    }
+    isa::Reorder r = instruction(0, address(out, {0, first_channel, 0, 0}, cb), loops);
+    put(r.run_bytes, run);
+    r.src_base = 0;
+    r.fill = true;
+    r.fill_value = static_cast<std::uint8_t>(value);
+    result.push_back(r);
+  };
+  add(0, s.c / cb, cb);
+  add(s.c / cb * cb, s.c % cb != 0 ? 1 : 0, s.c % cb);
+  return result;
+}
+
+std::vector<DmaPiece> box_pieces(std::uint8_t base_register, std::int64_t dram_offset, std::int64_t sram_address,
+                                 std::vector<BoxLoop> loops) {
+  // 1. Loops that follow each other on both sides are one.
+  loops.erase(std::remove_if(loops.begin(), loops.end(), [](const BoxLoop& l) { return l.count == 1; }), loops.end());
+  for (std::size_t i = 1; i < loops.size();) {
+    BoxLoop& outer = loops[i - 1];
+    const BoxLoop& inner = loops[i];
+    if (outer.dram == inner.count * inner.dram && outer.sram == inner.count * inner.sram) {
+      outer = {outer.count * inner.count, inner.dram, inner.sram};
+      loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  // 2. A row of neighbours in DRAM, in SRAM one piece or groups.
+  constexpr std::int64_t kLongest = (std::int64_t{1} << 24) - 1;
+  std::int64_t row = 1, group = 1, group_stride = 1;
+  const auto take = [&](std::int64_t stride) -> std::optional<BoxLoop> {
+    for (auto it = loops.begin(); it != loops.end(); ++it) {
+      if (it->dram != stride || it->count * row > kLongest || it->sram > kLongest) continue;
+      const BoxLoop loop = *it;
+      loops.erase(it);
+      return loop;
+    }
+    return std::nullopt;
+  };
+  if (const auto inner = take(1)) {
+    row = inner->count;
+    group = inner->sram == 1 ? row : 1;
+    group_stride = inner->sram == 1 ? row : inner->sram;
+    if (group == row) {
+      if (const auto next = take(row)) {
+        row *= next->count;
+        group_stride = next->sram;
+      }
+    }
+  }
+  // 3. Three loops in the instruction, the others written out.
+  std::vector<DmaPiece> pieces;
+  const std::function<void(std::int64_t, std::int64_t, std::vector<BoxLoop>)> emit =
+      [&](std::int64_t dram, std::int64_t sram, std::vector<BoxLoop> rest) {
+        for (std::size_t i = 0; i < rest.size(); ++i) {
+          if (rest[i].count <= kMostCount) continue;
+          const BoxLoop loop = rest[i];
+          for (std::int64_t at = 0; at < loop.count; at += kMostCount) {
+            rest[i].count = std::min(kMostCount, loop.count - at);
+            emit(dram + at * loop.dram, sram + at * loop.sram, rest);
+          }
+          return;
+        }
+        if (rest.size() > 3) {
+          const BoxLoop outer = rest.front();
+          rest.erase(rest.begin());
+          for (std::int64_t i = 0; i < outer.count; ++i) emit(dram + i * outer.dram, sram + i * outer.sram, rest);
+          return;
+        }
+        DmaPiece p;
+        put(p.body.base_register, std::int64_t{base_register});
+        put(p.body.dram_offset, dram);
+        put(p.body.sram_base, sram);
+        put(p.body.row_bytes, row);
+        put(p.body.group_bytes, group);
+        put(p.body.group_stride, group_stride);
+        p.bytes = row;
+        for (std::size_t d = 0; d < 3; ++d) {
+          const bool used = d + rest.size() >= 3;
+          const BoxLoop loop = used ? rest[d + rest.size() - 3] : BoxLoop{};
+          put(p.body.dims[d].count, loop.count);
+          put(p.body.dims[d].dram_stride, loop.count > 1 ? loop.dram : 0);
+          put(p.body.dims[d].sram_stride, loop.count > 1 ? loop.sram : 0);
+          p.bytes *= loop.count;
+        }
+        pieces.push_back(p);
+      };
+  emit(dram_offset, sram_address, loops);
+  return pieces;
+}
+
+}  // namespace tessera::compiler
