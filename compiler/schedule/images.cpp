@@ -17,11 +17,6 @@ constexpr std::int64_t kTilesAhead = 4;        // a tile takes at most this part
 constexpr std::int64_t kLeastTiles = 4;        // of a batch, so that LOAD, GEMM and STORE overlap
 constexpr std::int64_t kFillBytes = 64 * 1024;  // of the constant that padding is stored from
 
-std::string node_text(const Layer& layer, const isa::ChipConfig& chip, std::int64_t bytes) {
-  return detail::concat(layer.node->name, ": ", layer.node->onnx_op, " does not fit the SRAM of ", chip.name, ": ",
-                        bytes, " bytes are needed at a time");
-}
-
 }  // namespace
 
 void Walk::linear_dma(int id, const Image& image, const std::vector<DmaPiece>& pieces, bool store,
@@ -209,7 +204,7 @@ void Walk::gemm_layer(int id) {
     }
   }
   const std::int64_t least = needed(batches, m, n);
-  if (least > free) throw NoRoom{id, node_text(l, chip_, least * line), true};
+  if (least > free) throw NoRoom{id, detail::concat("its smallest tile takes ", least * line, " bytes (operands, result)"), true};
   LayerNote note;
   note.layer = static_cast<std::uint16_t>(id);
   note.tile_rows = m;

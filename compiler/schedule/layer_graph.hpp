@@ -104,6 +104,6 @@ struct LayerGraph {
 /// UserError for what the backend cannot place (named by node). Moves of the nodes in `through_dram` do not use REORDER:
 /// their maps do not fit the SRAM.
 [[nodiscard]] LayerGraph build_layers(const QGraph& graph, const isa::ChipConfig& chip,
-                                      const std::set<std::string>& through_dram);
+                                      const std::set<std::string>& through_dram = {});
 
 }  // namespace tessera::compiler
