@@ -8,6 +8,7 @@
 #include "hw/common/random.hpp"
 #include "hw/cosim/random_program.hpp"
 #include "hw/cosim/rtl_run.hpp"
+#include "hw/cosim/slice.hpp"
 #include "hw/platform/platform.hpp"
 #include "hw/reference/reference.hpp"
 
@@ -127,6 +128,7 @@ void LockstepResult::add(const LockstepResult& other, const std::string& name) {
 
 LockstepResult run_lockstep(const isa::Program& program, const isa::ChipConfig& chip, const isa::ChipConfig& model_chip,
                             const LockstepOptions& options) {
+  check_slice(program, chip);
   const platform::DramLayout layout = platform::place_program(program, chip);
   const auto prepared = [&] {
     hw::DramStorage dram;

@@ -6,7 +6,8 @@
 
 namespace tessera::cosim {
 
-/// UserError unless the chip has the values the RTL was built with and every instruction is in the slice.
+/// UserError unless the chip has the values the RTL was built with and every instruction is in the slice. Illegal words
+/// pass: they are faults, on the models as on the RTL.
 void check_slice(const isa::Program& program, const isa::ChipConfig& chip);
 
 }  // namespace tessera::cosim

@@ -22,6 +22,7 @@ void add_diff_command(CLI::App& app);
 void add_dram_command(CLI::App& app);
 void add_asm_command(CLI::App& app);
 void add_disasm_command(CLI::App& app);
+void add_lockstep_command(CLI::App& app);
 
 // Option groups that several commands share.
 void add_model_options(CLI::App& command, ModelOptions& options);

@@ -32,6 +32,7 @@ int run_command(int argc, char** argv) {
   runtime::add_dram_command(app);
   runtime::add_asm_command(app);
   runtime::add_disasm_command(app);
+  runtime::add_lockstep_command(app);
   try {
     app.parse(argc, argv);
     return 0;

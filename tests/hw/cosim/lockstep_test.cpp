@@ -1,3 +1,5 @@
+// The RTL slice against the models: each unit alone, all together on one bank, random programs, faults and the end in
+// the same cycle; and that the checker sees a difference when there is one.
 #include "hw/cosim/lockstep.hpp"
 
 #include <string>
@@ -6,6 +8,7 @@
 
 #include "hw/common/error.hpp"
 #include "hw/cosim/random_program.hpp"
+#include "hw/cosim/rtl_run.hpp"
 #include "hw/platform/platform.hpp"
 #include "tests/hw/platform/program_builder.hpp"
 
@@ -18,20 +21,37 @@ using platform::test::ProgramBuilder;
 using platform::test::QueueId;
 using platform::test::store_rows;
 
-isa::ChipConfig tiny(std::vector<std::string> sets = {}) { return isa::load_chip("tiny", sets); }
+isa::ChipConfig tiny(const std::vector<std::string>& sets = {}) { return isa::load_chip("tiny", sets); }
 
 LockstepResult lockstep(const isa::Program& program, const isa::ChipConfig& chip) {
   return run_lockstep(program, chip, chip, {});
 }
 
-#define EXPECT_EQUAL_RUNS(result)                   \
-  do {                                              \
-    EXPECT_EQ((result).first, "");                  \
-    EXPECT_EQ((result).value_differences, 0);       \
-    EXPECT_EQ((result).cycle_differences, 0);       \
+ProgramBuilder with_buffers() {
+  ProgramBuilder builder;
+  builder.buffer(BufferKind::input, 16384).buffer(BufferKind::output, 16384);
+  return builder;
+}
+
+isa::Reorder copy_lines(std::uint32_t src, std::uint32_t dst, int lines, int rows = 1, int pitch = 0) {
+  isa::Reorder r;
+  r.src_base = src;
+  r.dst_base = dst;
+  r.run_bytes = static_cast<std::uint16_t>(lines * 8);
+  for (auto& dim : r.dims) dim.count = 1;
+  r.dims[4].count = static_cast<std::uint16_t>(rows);
+  r.dims[4].src_stride = r.dims[4].dst_stride = pitch;
+  return r;
+}
+
+#define EXPECT_EQUAL_RUNS(result)             \
+  do {                                        \
+    EXPECT_EQ((result).first, "");            \
+    EXPECT_EQ((result).value_differences, 0); \
+    EXPECT_EQ((result).cycle_differences, 0); \
   } while (false)
 
-TEST(Lockstep, Nops) {
+TEST(Lockstep, NopsAndSemaphores) {
   ProgramBuilder builder;
   builder.nop(QueueId::load, 5, {{}, {{0, 2}}}).nop(QueueId::load, 1).nop(QueueId::load, 3);
   builder.nop(QueueId::store, 1, {{{0, 1}, {0, 1}}, {{1, 1}}});
@@ -39,6 +59,210 @@ TEST(Lockstep, Nops) {
   const LockstepResult result = lockstep(builder.program(), tiny());
   EXPECT_EQUAL_RUNS(result);
   EXPECT_EQ(result.instructions, 7);
+}
+
+TEST(Lockstep, MoreInstructionsThanThePrefetchBufferHolds) {
+  ProgramBuilder builder;
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    builder.nop(QueueId::load, 1 + i % 3).nop(QueueId::store, 1 + i % 40).nop(QueueId::reorder, 1 + i % 7);
+  }
+  EXPECT_EQUAL_RUNS(lockstep(builder.program(), tiny()));
+  EXPECT_EQUAL_RUNS(lockstep(builder.program(), tiny({"dram.device=\"fixed\"", "dram.fixed_latency_cycles=1",
+                                                      "dram.fixed_bytes_per_cycle=0"})));
+}
+
+TEST(Lockstep, LoadAndStoreAtEveryAlignment) {
+  for (std::uint32_t alignment = 0; alignment < 8; ++alignment) {
+    for (const std::uint32_t row : {1u, 7u, 8u, 9u, 61u, 700u}) {
+      SCOPED_TRACE("alignment " + std::to_string(alignment) + ", row of " + std::to_string(row));
+      ProgramBuilder builder = with_buffers();
+      builder.add(QueueId::load, load_rows(BufferKind::input, 4090 + alignment, row, 5, 8190 + (3 * alignment) % 8),
+                  {{}, {{0, 1}}});
+      builder.add(QueueId::store, store_rows(BufferKind::output, 4093, row, 5, 8190 + (3 * alignment) % 8),
+                  {{{0, 1}}, {}});
+      EXPECT_EQUAL_RUNS(lockstep(builder.program(), tiny({"interconnect.queue_depth=1"})));
+    }
+  }
+}
+
+TEST(Lockstep, ReorderWithinABankAndAcrossBanks) {
+  for (const std::uint32_t dst : {1024u, 8192u + 64u}) {
+    ProgramBuilder builder = with_buffers();
+    builder.add(QueueId::load, load_rows(BufferKind::input, 0, 1024, 1, 0), {{}, {{0, 1}}});
+    builder.add(QueueId::reorder, copy_lines(0, dst, 20, 4, 168), {{{0, 1}}, {}});
+    builder.add(QueueId::reorder, copy_lines(0, 20000, 1));
+    // One source line again and again; then one destination line again and again.
+    isa::Reorder broadcast = copy_lines(64, 30000, 2, 9, 16);
+    broadcast.dims[4].src_stride = 0;
+    builder.add(QueueId::reorder, broadcast);
+    broadcast = copy_lines(72, 40000, 1, 9, 0);
+    broadcast.dims[4].src_stride = 16;
+    builder.add(QueueId::reorder, broadcast);
+    EXPECT_EQUAL_RUNS(lockstep(builder.program(), tiny()));
+  }
+}
+
+TEST(Lockstep, ThreeStreamsOnOneBank) {
+  ProgramBuilder builder = with_buffers();
+  builder.add(QueueId::load, load_rows(BufferKind::input, 0, 2048, 1, 0), {{}, {{0, 1}, {1, 1}}});
+  for (int i = 0; i < 4; ++i) {
+    const auto at = static_cast<std::uint32_t>(i) * 512;
+    platform::test::Sync store, reorder;
+    if (i == 0) store.waits = {{0, 1}}, reorder.waits = {{1, 1}};
+    builder.add(QueueId::load, load_rows(BufferKind::input, at + 5, 512, 1, 4096 + at));
+    builder.add(QueueId::store, store_rows(BufferKind::output, at, 512, 1, at), store);
+    builder.add(QueueId::reorder, copy_lines(at, 6144 + at, 64), reorder);
+  }
+  const LockstepResult result =
+      lockstep(builder.program(), tiny({"dram.device=\"fixed\"", "dram.fixed_latency_cycles=20"}));
+  EXPECT_EQUAL_RUNS(result);
+  EXPECT_GT(result.coverage.triples_on_a_bank, 100);
+}
+
+TEST(Lockstep, RandomPrograms) {
+  const LockstepResult result = run_random_lockstep("tiny", 1, 40);
+  EXPECT_EQUAL_RUNS(result);
+  EXPECT_EQ(result.programs, 40);
+  EXPECT_GT(result.programs_refused, 10);
+  for (const std::int64_t refused : result.coverage.refused) EXPECT_GT(refused, 0);
+  EXPECT_GT(result.coverage.triples_on_a_bank, 100);
+}
+
+/// The model is built from another chip than the RTL.
+LockstepResult against(const std::string& set) {
+  const isa::ChipConfig chip = tiny({"dram.device=\"fixed\""});
+  const isa::ChipConfig other = tiny({"dram.device=\"fixed\"", set});
+  return run_lockstep(random_program(chip, 7, 40), chip, other, {});
+}
+
+TEST(LockstepChecker, SeesADifferentRule) {
+  for (const char* set :
+       {"sram.read_latency=3", "reorder.pipeline_cycles=3", "load.landing_bytes=128", "store.buffer_bytes=128",
+        "axi.read_outstanding=3", "axi.write_outstanding=1", "load.in_flight=1", "cp.fetch_words=1",
+        "cp.prefetch_words=4", "dram.fixed_latency_cycles=101"}) {
+    const LockstepResult result = against(set);
+    if (std::string(set) == "cp.fetch_words=1") {
+      EXPECT_EQUAL_RUNS(result);  // a burst of 64 bytes holds one word anyway
+      continue;
+    }
+    EXPECT_GT(result.cycle_differences, 0) << set;
+    EXPECT_EQ(result.value_differences, 0) << set;
+    EXPECT_EQ(result.first.rfind("cycle ", 0), 0u) << result.first;
+  }
+}
+
+TEST(LockstepChecker, SeesADifferentValue) {
+  // A race: REORDER copies what a slow LOAD is writing. The models apply a LOAD at its finish, the RTL as it goes.
+  ProgramBuilder race = with_buffers();
+  race.add(QueueId::load, load_rows(BufferKind::input, 0, 2000, 1, 0));
+  race.nop(QueueId::reorder, 1000).add(QueueId::reorder, copy_lines(0, 4096, 50));
+  const LockstepResult result =
+      lockstep(race.program(), tiny({"dram.device=\"fixed\"", "dram.fixed_bytes_per_cycle=1"}));
+  EXPECT_GT(result.value_differences, 0);
+  EXPECT_EQ(result.cycle_differences, 0);
+  EXPECT_EQ(result.first.rfind("SRAM byte ", 0), 0u) << result.first;
+}
+
+TEST(LockstepChecker, SaysWhatDiffersFirst) {
+  const LockstepResult result = against("dram.fixed_latency_cycles=101");
+  EXPECT_NE(result.first.find("section 0, load instruction 0, start: model "), std::string::npos) << result.first;
+  EXPECT_NE(result.first.find(", RTL "), std::string::npos) << result.first;
+  EXPECT_NE(lockstep_text(result).find("\nlockstep: 1 programs, "), std::string::npos);
+}
+
+std::string refusal(const isa::Program& program, const isa::ChipConfig& chip) {
+  try {
+    (void)lockstep(program, chip);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no refusal";
+}
+
+TEST(Slice, RefusesByName) {
+  const isa::ChipConfig chip = tiny();
+  EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::gemm, 1).program(), chip),
+            "section 'main': instructions for queue gemm: the RTL slice has load, store and reorder");
+  isa::Load load = load_rows(BufferKind::input, 0, 8, 1, 0);
+  load.fill_rows_after = 1;
+  EXPECT_EQ(refusal(with_buffers().add(QueueId::load, load).program(), chip),
+            "section 'main', load instruction 0 (load): padding: not in the RTL slice");
+  isa::Store store = store_rows(BufferKind::output, 0, 8, 1, 0);
+  store.group_bytes = store.group_stride = 4;
+  EXPECT_EQ(refusal(with_buffers().add(QueueId::store, store).program(), chip),
+            "section 'main', store instruction 0 (store): rows in several groups: not in the RTL slice");
+  EXPECT_EQ(refusal(with_buffers().add(QueueId::reorder, copy_lines(4, 64, 1)).program(), chip),
+            "section 'main', reorder instruction 0 (reorder): runs, bases and strides that are not whole lines: not in "
+            "the RTL slice");
+  EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::load, 1, {{}, {{64, 1}}}).program(), chip),
+            "section 'main', load instruction 0 (nop): global semaphores: not in the RTL slice");
+  EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::load, 1).program(), isa::load_chip("micro", {})).substr(0, 14),
+            "chip 'micro': ");
+  EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::load, 1).program(), tiny({"sram.read_latency=3"})),
+            "chip 'tiny': sram.read_latency = 3: the RTL slice is built for 'tiny' with 2");
+}
+
+// ---- programs that fail: the same cause in the same cycle
+
+/// "... cycle N)" at the end of a message.
+std::string last_cycle(const std::string& text) {
+  const std::size_t at = text.rfind("cycle ");
+  return at == std::string::npos ? text : text.substr(at);
+}
+
+struct Failures {
+  std::string model, rtl;
+};
+Failures fail_both(const isa::Program& program) {
+  const isa::ChipConfig chip = tiny();
+  const platform::DramLayout layout = platform::place_program(program, chip);
+  Failures failures;
+  hw::DramStorage dram;
+  platform::load_program(program, layout, dram);
+  try {
+    (void)platform::run_program(program, chip, layout, dram, {});
+  } catch (const ProgramError& error) {
+    failures.model = error.what();
+  }
+  failures.rtl = run_on_rtl(program, chip, layout, dram, 100000).failure;
+  return failures;
+}
+
+TEST(LockstepFailures, StuckInTheSameCycle) {
+  ProgramBuilder builder;
+  builder.nop(QueueId::load, 9).nop(QueueId::load, 1, {{{3, 2}}, {}}).nop(QueueId::reorder, 30, {{}, {{3, 1}}});
+  const Failures failures = fail_both(builder.program());
+  EXPECT_NE(failures.rtl.find("is stuck"), std::string::npos) << failures.rtl;
+  EXPECT_EQ(last_cycle(failures.model), last_cycle(failures.rtl));
+}
+
+TEST(LockstepFailures, SemaphoreOverflow) {
+  ProgramBuilder builder;
+  builder.nop(QueueId::load, 4, {{}, {{5, 200}}}).nop(QueueId::load, 4, {{}, {{5, 60}}}).nop(QueueId::load, 4);
+  builder.nop(QueueId::store, 300);
+  const Failures failures = fail_both(builder.program());
+  EXPECT_NE(failures.rtl.find("fault semaphore_overflow: section main, load word 2"), std::string::npos)
+      << failures.rtl << " / " << failures.model;
+  EXPECT_EQ(last_cycle(failures.model), last_cycle(failures.rtl));
+}
+
+TEST(LockstepFailures, IllegalWord) {
+  ProgramBuilder builder;
+  builder.nop(QueueId::store, 4).nop(QueueId::store, 2);
+  builder.stream(QueueId::store).words[1][63] = 1;  // a reserved bit
+  builder.nop(QueueId::load, 50);
+  const Failures failures = fail_both(builder.program());
+  EXPECT_NE(failures.rtl.find("fault illegal_word: section main, store word 1"), std::string::npos) << failures.rtl;
+  EXPECT_EQ(last_cycle(failures.model), last_cycle(failures.rtl));
+}
+
+TEST(LockstepFailures, WritePointerInsideAnInstruction) {
+  ProgramBuilder builder = with_buffers();
+  builder.add(QueueId::load, load_rows(BufferKind::input, 0, 8, 1, 0));
+  builder.stream(QueueId::load).words.pop_back();
+  const Failures failures = fail_both(builder.program());
+  EXPECT_NE(failures.rtl.find("fault illegal_word: section main, load word 0"), std::string::npos) << failures.rtl;
+  EXPECT_EQ(last_cycle(failures.model), last_cycle(failures.rtl));
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+// `lockstep`: the same program on the models and on the verilated RTL, compared cycle by cycle.
+#include "hw/cosim/lockstep.hpp"
+
+#include <cstdio>
+
+#include "hw/common/error.hpp"
+#include "runtime/command/command.hpp"
+#include "runtime/session/progress.hpp"
+
+namespace tessera::runtime {
+
+void add_lockstep_command(CLI::App& app) {
+  struct Options {
+    std::string dir, chip;
+    std::vector<std::string> sets;
+    int random = 0;
+    std::uint64_t seed = 1;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("lockstep", "Models and RTL side by side, first divergence");
+  command->footer("Example: tessera lockstep --random 300 --seed 1");
+  command->add_option("dir", o->dir, "Folder of a compiled program of the RTL slice (hw/rtl/README.md)");
+  command->add_option("--random", o->random, "Number of random copy programs instead")->check(CLI::PositiveNumber);
+  command->add_option("--seed", o->seed, "Seed of the programs, or of the input data");
+  command->add_option("--chip", o->chip, "Name or JSON file; default: the program's own, tiny for random ones");
+  command->add_option("--set", o->sets, "Overrides one timing value of the program's chip (repeatable)");
+  command->callback([o] {
+    if (o->dir.empty() == (o->random == 0)) user_error("lockstep: expected either a folder or --random N");
+    if (o->random > 0 && !o->sets.empty()) user_error("--set: random programs choose their memories themselves");
+    cosim::LockstepResult result;
+    if (o->random > 0) {
+      result = cosim::run_random_lockstep(o->chip.empty() ? "tiny" : o->chip, o->seed, o->random, [o](int done) {
+        progress("lockstep " + std::to_string(done) + " of " + std::to_string(o->random));
+      });
+      progress("");
+    } else {
+      const isa::Program program = isa::read_program(o->dir, isa::Weights::optional);
+      const isa::ChipConfig chip = o->chip.empty() ? isa::load_chip_text(program.chip_json, "meta.json", o->sets)
+                                                   : isa::load_chip(o->chip, o->sets);
+      if (isa::arch_hash(chip) != program.arch_hash) {
+        user_error("the program was compiled for another architecture than chip '", chip.name, "'");
+      }
+      cosim::LockstepOptions options;
+      options.data_seed = o->seed;
+      result.add(cosim::run_lockstep(program, chip, chip, options), o->dir);
+    }
+    if (!result.first.empty()) std::printf("first divergence: %s\n", result.first.c_str());
+    std::fputs(cosim::lockstep_text(result).c_str(), stdout);
+    if (!result.equal()) throw CLI::RuntimeError(1);
+  });
+}
+
+}  // namespace tessera::runtime
