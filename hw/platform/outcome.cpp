@@ -90,6 +90,8 @@ hw::RunResult Runner::result() {
   const hw::MemoryResult memory = chip_->memory().results(result.cycles);
   result.channels = memory.channels;
   result.dram_bursts = memory.dram_bursts;
+  result.cache = memory.cache;
+  result.traffic = memory.traffic;
   return result;
 }
 

@@ -37,6 +37,27 @@ struct UnitResult {
 struct DramChannelResult {  // all in DRAM clocks; data + activate + turnaround + refresh + idle == clocks
   DramClocks clocks = 0, data = 0, activate = 0, turnaround = 0, refresh = 0, idle = 0;
   std::int64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0;
+  // Picojoules; 0 with the fixed memory.
+  double activate_pj = 0, read_pj = 0, write_pj = 0, refresh_pj = 0, background_pj = 0;
+};
+
+/// The system cache; counts are 64-byte parts of bursts. Empty streams: there is none.
+struct CacheStreamResult {
+  std::string name;                                             // fetch, load, store
+  std::int64_t hits = 0, merged = 0, misses = 0, bypassed = 0;  // merged: the sector was on its way already
+};
+struct CacheResult {
+  std::vector<CacheStreamResult> streams;
+  Bytes fetched_bytes = 0;     // from DRAM, bypassed reads included
+  Bytes written_bytes = 0;     // to DRAM, bypassed writes included
+  Bytes dirty_bytes_left = 0;  // changed and still in the cache at the end
+};
+
+struct TrafficResult {  // background traffic of the chip file
+  std::string name;     // camera, cpu
+  Bytes bytes = 0;
+  std::int64_t requests = 0;
+  Cycles longest_wait = 0;  // of an access for its place in a channel
 };
 
 struct SectionResult {
@@ -59,6 +80,8 @@ struct RunResult {
   Cycles stepped_cycles = 0;  // unit-cycles that were stepped rather than fast-forwarded
   Cycles sram_conflict_cycles = 0;
   std::int64_t dram_bursts = 0;
+  CacheResult cache;
+  std::vector<TrafficResult> traffic;
   std::vector<std::string> warnings;  // e.g. bytes read that were never written
 };
 

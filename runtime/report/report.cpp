@@ -48,7 +48,39 @@ json channels_json(const ReportInput& in) {
                    {"row_hits", c.row_hits},
                    {"row_misses", c.row_misses},
                    {"row_conflicts", c.row_conflicts},
-                   {"refreshes", c.refreshes}});
+                   {"refreshes", c.refreshes},
+                   {"energy_pj",
+                    {{"activate", c.activate_pj},
+                     {"read", c.read_pj},
+                     {"write", c.write_pj},
+                     {"refresh", c.refresh_pj},
+                     {"background", c.background_pj}}}});
+  }
+  return out;
+}
+
+/// Hits of each stream, counted in 64-byte parts.
+json cache_json(const hw::CacheResult& cache) {
+  json streams = json::object();
+  for (const hw::CacheStreamResult& s : cache.streams) {
+    streams[s.name] = {{"hits", s.hits}, {"merged", s.merged}, {"misses", s.misses}, {"bypassed", s.bypassed}};
+  }
+  return {{"streams", streams},
+          {"fetched_bytes", cache.fetched_bytes},
+          {"written_bytes", cache.written_bytes},
+          {"dirty_bytes_left", cache.dirty_bytes_left}};
+}
+
+/// Background traffic, with its share of what the DRAM could have moved.
+json traffic_json(const ReportInput& in) {
+  json out = json::object();
+  const double seconds = static_cast<double>(in.result.cycles) / static_cast<double>(in.chip.clock_hz);
+  for (const hw::TrafficResult& t : in.result.traffic) {
+    const double possible = in.dram_peak_bytes_per_s * seconds;
+    out[t.name] = {{"bytes", t.bytes},
+                   {"requests", t.requests},
+                   {"longest_wait_cycles", t.longest_wait},
+                   {"share_of_peak", possible > 0 ? static_cast<double>(t.bytes) / possible : 0.0}};
   }
   return out;
 }
@@ -181,6 +213,8 @@ json build_report(const ReportInput& in) {
   out["utilization"] = utilization_json(in, attribution);
   out["units"] = units_json(in);
   out["dram"] = dram_json(in, attribution);
+  if (!in.result.cache.streams.empty()) out["cache"] = cache_json(in.result.cache);
+  if (!in.result.traffic.empty()) out["traffic"] = traffic_json(in);
   out["sram"] = {{"size_bytes", in.chip.sram.size_bytes * in.chip.sram.banks},
                  {"peak_bytes", in.program.sram_peak_bytes},
                  {"bank_conflict_cycles", in.result.sram_conflict_cycles}};

@@ -8,7 +8,7 @@
 #include "compiler/tensor_io/tensor_io.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/file.hpp"
-#include "hw/models/dram/device.hpp"
+#include "hw/models/interconnect/memory_config.hpp"
 #include "runtime/report/attribution.hpp"
 #include "runtime/report/report.hpp"
 #include "runtime/session/boundary.hpp"
@@ -46,9 +46,7 @@ double peak_bytes_per_second(const isa::ChipConfig& chip) {
   if (chip.dram.device == "fixed") {
     return static_cast<double>(chip.dram.fixed_bytes_per_cycle) * static_cast<double>(chip.clock_hz);
   }
-  const dram::Device& device = dram::find_device(chip.dram.device);
-  return static_cast<double>(chip.dram.channels) * static_cast<double>(device.burst_bytes) /
-         (static_cast<double>(device.t.BL) * static_cast<double>(chip.dram.tck_fs) * 1e-15);
+  return dram::peak_bytes_per_second(hw::MemoryConfig::from(chip, 1).dram());
 }
 
 }  // namespace

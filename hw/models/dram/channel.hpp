@@ -42,6 +42,12 @@ class Channel {
   void run_until(DramClocks limit);
   /// Earliest clock after the last run_until() in which something can happen; kNever when idle.
   [[nodiscard]] DramClocks next_event() const { return next_; }
+  /// Refreshes of clocks <= limit in idle time, which otherwise wait for the next request: so that the listener knows.
+  /// Changes no outcome.
+  void settle_idle(DramClocks limit) {
+    if (refresh_due_ > limit || queues_[0].size + queues_[1].size > 0) return;
+    if (arrivals_.empty() || arrivals_.front().clock > limit) idle_until(limit);
+  }
   [[nodiscard]] bool idle() const { return arrivals_.empty() && queues_[0].size + queues_[1].size == 0; }
   /// Statistics of clocks [0, end), refreshes in idle time included; run_until(end) must have been called.
   [[nodiscard]] ChannelStatistics result(DramClocks end);

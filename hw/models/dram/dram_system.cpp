@@ -34,6 +34,10 @@ void DramSystem::run_until(DramClocks limit) {
   }
 }
 
+void DramSystem::settle_idle(DramClocks limit) {
+  for (const auto& channel : channels_) channel->settle_idle(limit);
+}
+
 DramClocks DramSystem::next_event() const {
   DramClocks next = kNever;
   for (const auto& channel : channels_) next = std::min(next, channel->next_event());

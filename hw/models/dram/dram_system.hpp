@@ -30,6 +30,8 @@ class DramSystem {
   /// The request is seen by its channel in clock `arrival`.
   void push(Request& request, DramClocks arrival);
   void run_until(DramClocks limit);
+  /// Refreshes in idle time up to `limit`, so that the listener knows of them; changes no outcome.
+  void settle_idle(DramClocks limit);
   /// Earliest clock in which any channel can do something; kNever when idle.
   [[nodiscard]] DramClocks next_event() const;
   [[nodiscard]] bool idle() const;

@@ -1,13 +1,18 @@
 // From the request FIFOs through the clock crossing to the DRAM channels and back: splits bursts into 64-byte requests,
-// arbitrates per channel, counts credits, returns data in order. Cycle rules: README.md of this folder.
+// arbitrates per channel, counts credits, returns data in order; with a system cache the requests pass its banks first
+// (cache_stage.cpp), and background traffic competes for the channels. Cycle rules: README.md of this folder.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <map>
+#include <memory>
 #include <vector>
 
+#include "hw/models/cache/cache_core.hpp"
 #include "hw/models/dram/dram_system.hpp"
+#include "hw/models/interconnect/background.hpp"
 #include "hw/models/interconnect/crossing.hpp"
 #include "hw/models/interconnect/memory_core.hpp"
 
@@ -36,11 +41,16 @@ class DramPath final : private dram::ChannelListener {
   static constexpr int kNobody = -1;
   static constexpr int kRefreshing = -2;
 
+  struct Fetch;
   /// The share of a burst in one 64-byte request.
   struct Part {
-    dram::Request request;
-    Cycles dispatched = 0;
+    dram::Request request;    // with a cache: the one that brought its data, once that is known
+    Cycles dispatched = 0;    // left the FIFO: to its channel, or into the cache
+    Cycles sent = 0;          // its request left for the channel
     Cycles visible = kNever;  // its data stand at the core side
+    Fetch* fetch = nullptr;   // cache: what it waits for
+    Cycles earliest = 0;      // cache: its data are not visible before
+    bool cached = false;      // cache: a hit
     int beats = 0;            // R beats whose last byte it holds
     int beats_done = 0;
   };
@@ -48,6 +58,26 @@ class DramPath final : private dram::ChannelListener {
     std::deque<Part> parts;  // of reads, dispatched, oldest first
     Cycles carry = 0;        // a beat wider than a request waits for all of them
     Cycles response = 0;     // B of the burst being dispatched
+    bool blocked = false;    // cache: its bank could not take what it offered
+  };
+  /// A 64-byte read on behalf of the cache.
+  struct Fetch {
+    dram::Request request;
+    bool fills = true;                           // false: bypass
+    Cycles sent = kNever;                        // left for its channel
+    Cycles visible = kNever;                     // its data stand at the core side
+    std::vector<std::pair<int, Part*>> waiting;  // port, part
+  };
+  /// What the cache sends to a channel, in order.
+  struct Outgoing {
+    std::uint64_t address;
+    int port;      // on whose behalf
+    Fetch* fetch;  // nullptr: a write
+    Cycles ready;  // first cycle in which it may go
+  };
+  struct CacheBank {
+    int first = 0;  // round robin
+    int candidate = kNobody;
   };
   struct ChannelState {
     std::array<int, 2> credits{};
@@ -56,12 +86,28 @@ class DramPath final : private dram::ChannelListener {
     int server = kNobody;                       // port served last
     int first = 0;                              // round robin
     int candidate = kNobody;
+    std::deque<Outgoing> outgoing;  // with a cache
   };
 
   [[nodiscard]] Cycles ready(const MemoryCore::Port& port) const;
   [[nodiscard]] int channel_of_head(const MemoryCore::Port& port) const;
   [[nodiscard]] Bytes head_part_bytes(const Burst& burst) const;
+  void offer(ChannelState& channel, int index, bool write) const;
   void dispatch(Cycles now, int port_index, ChannelState& channel);
+  void dispatch_background(Cycles now, BackgroundSource& source, int index, ChannelState& channel);
+  void begin_part(Cycles now, MemoryCore::Port& port, int port_index);
+  void end_part(Cycles now, MemoryCore::Port& port, PortState& state, int channel, Bytes bytes);
+  [[nodiscard]] dram::Request* take_write();
+  [[nodiscard]] StallCause contention(int port, int by) const;
+  // cache_stage.cpp
+  void release_fetches(Cycles now);
+  void dispatch_outgoing(Cycles now, ChannelState& channel);
+  void offer_to_banks(Cycles now);
+  [[nodiscard]] bool accept(Cycles now, int port_index);
+  void send(Cycles now, std::uint64_t address, int port, Fetch* fetch);
+  [[nodiscard]] Fetch* take_fetch(int port, std::uint64_t address, bool fills);
+  void fetch_issued(Fetch& fetch);
+  void cache_results(MemoryResult& result) const;
   void settle(PortState& state);
   void forget();
   template <typename F>
@@ -79,6 +125,15 @@ class DramPath final : private dram::ChannelListener {
   std::vector<ChannelState> channels_;
   std::deque<std::unique_ptr<dram::Request>> writes_;  // posted: outlive their burst
   std::vector<dram::Request*> free_writes_;
+  std::vector<BackgroundSource> sources_;
+  std::unique_ptr<CacheCore> cache_;  // null: none
+  std::vector<CacheBank> cache_banks_;
+  std::vector<std::unique_ptr<Fetch>> fetches_;
+  std::vector<Fetch*> free_fetches_;
+  std::map<std::uint64_t, Fetch*> filling_;      // by sector
+  std::multimap<Cycles, Fetch*> releases_;       // fills, by the cycle in which their data are there
+  std::vector<CacheStreamResult> stream_stats_;  // by manager
+  Bytes cache_fetched_ = 0, cache_written_ = 0;
   Cycles now_ = -1;
 };
 
@@ -94,7 +149,7 @@ void DramPath::queued_causes(int port, int channel, Cycles begin, Cycles end, F&
                        if (a >= b) return;
                        const StallCause cause = state == kRefreshing ? StallCause::dram_refresh
                                                 : state == kNobody   ? StallCause::dram_latency
-                                                                     : core_.contention(port, state);
+                                                                     : contention(port, state);
                        charge(a, b, cause);
                      });
 }
@@ -126,25 +181,35 @@ void DramPath::causes(int port_index, Cycles begin, Cycles end, F&& charge) cons
     return;
   }
   const Part& part = state.parts.front();
+  const dram::Request& request = part.fetch != nullptr ? part.fetch->request : part.request;
+  const Cycles sent = part.fetch != nullptr ? part.fetch->sent : part.sent;
   queued(part.request.channel, first, part.dispatched);
-  const Cycles arrival = crossing_.cycle_at(part.request.arrival);
-  piece(std::max(first, part.dispatched), arrival, StallCause::dram_latency);
+  begin = std::max(begin, part.dispatched);
+  if (part.cached) {
+    piece(first, part.visible, StallCause::dram_latency);
+    piece(part.visible, end, StallCause::dram_bandwidth);
+    return;
+  }
+  queued(request.channel, first, sent);
+  if (sent >= kNever) return;
+  const Cycles arrival = crossing_.cycle_at(request.arrival);
+  piece(std::max(first, sent), arrival, StallCause::dram_latency);
   // The channel's own record of the request.
   dram::WaitState wait = dram::WaitState::queued;
   Cycles from = arrival;
-  for (int i = 0; i <= part.request.log_size; ++i) {
-    const bool more = i < part.request.log_size;
-    const auto& change = part.request.log[static_cast<std::size_t>(more ? i : 0)];
+  for (int i = 0; i <= request.log_size; ++i) {
+    const bool more = i < request.log_size;
+    const auto& change = request.log[static_cast<std::size_t>(more ? i : 0)];
     const Cycles to = std::min(more ? crossing_.cycle_at(change.clock) : kNever, part.visible);
     switch (wait) {
       case dram::WaitState::queued:
-        queued(part.request.channel, from, to);
+        queued(request.channel, from, to);
         break;
       case dram::WaitState::opening: {
         const auto opening = [&](Cycles a, Cycles b, StallCause cause) {
           charge(a, b, cause == StallCause::dram_refresh ? cause : StallCause::dram_row_miss);
         };
-        queued_causes(port_index, part.request.channel, std::max(from, begin), std::min(to, end), opening);
+        queued_causes(port_index, request.channel, std::max(from, begin), std::min(to, end), opening);
         break;
       }
       case dram::WaitState::refresh:

@@ -29,6 +29,17 @@ MemoryConfig MemoryConfig::from(const isa::ChipConfig& chip, int cores) {
   c.refresh_debt = static_cast<int>(chip.dram.refresh_debt);
   c.ecc = isa::to_string(chip.dram.ecc);
   c.timings = chip.dram.timings;
+  c.cache = {chip.cache.size_bytes, static_cast<int>(chip.cache.ways), chip.cache.line_bytes,
+             static_cast<int>(chip.cache.banks), static_cast<int>(chip.cache.outstanding_misses)};
+  c.cache_hit_cycles = chip.cache.hit_cycles;
+  c.cache_allocate = {chip.cache.fetch == isa::CacheFetch::allocate, chip.cache.load == isa::CacheLoad::allocate,
+                      chip.cache.store == isa::CacheStore::allocate};
+  c.traffic.camera_bytes = chip.traffic.camera_bytes;
+  c.traffic.camera_fps = chip.traffic.camera_fps;
+  c.traffic.cpu_bytes_per_s = chip.traffic.cpu_bytes_per_s;
+  c.traffic.cpu_write_percent = static_cast<int>(chip.traffic.cpu_write_percent);
+  c.traffic.cpu_span_bytes = chip.traffic.cpu_span_bytes;
+  c.traffic.seed = chip.traffic.seed;
   return c;
 }
 

@@ -1,11 +1,13 @@
 // Everything the memory system needs to know of a chip file, resolved; models never see JSON.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
 
 #include "hw/common/units.hpp"
+#include "hw/models/cache/cache_core.hpp"
 #include "hw/models/dram/dram_system.hpp"
 
 namespace tessera::isa {
@@ -13,6 +15,16 @@ struct ChipConfig;
 }
 
 namespace tessera::hw {
+
+/// Background traffic, traffic.* of the chip file.
+struct TrafficConfig {
+  Bytes camera_bytes = 0;  // a frame; 0: no camera
+  std::int64_t camera_fps = 30;
+  std::int64_t cpu_bytes_per_s = 0;  // 0: none
+  int cpu_write_percent = 30;
+  Bytes cpu_span_bytes = 1 << 20;
+  std::int64_t seed = 1;
+};
 
 struct MemoryConfig {
   int cores = 1;
@@ -40,6 +52,11 @@ struct MemoryConfig {
   int refresh_debt = 0;
   std::string ecc = "none";
   std::map<std::string, DramClocks> timings;  // overrides of the device
+
+  CacheConfig cache;                                     // size 0: none
+  Cycles cache_hit_cycles = 8;                           // cache.hit_cycles
+  std::array<bool, 3> cache_allocate{true, true, true};  // by manager: fetch, load, store
+  TrafficConfig traffic;
 
   /// What the DRAM itself needs to know; throws UserError when the device cannot do it.
   [[nodiscard]] dram::DramConfig dram() const;

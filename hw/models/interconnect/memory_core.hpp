@@ -48,6 +48,8 @@ struct MemoryResult {
   std::int64_t dram_bursts = 0;
   Bytes read_bytes = 0;  // beats x axi.data_bytes, all managers
   Bytes write_bytes = 0;
+  CacheResult cache;
+  std::vector<TrafficResult> traffic;
 };
 
 /// A burst from its handshake to its response.

@@ -38,6 +38,7 @@ class MemorySystem : public sc_core::sc_module, private MemoryListener {
 
  private:
   SC_HAS_PROCESS(MemorySystem);
+  void start_of_simulation() override { wake(); }  // background traffic needs no request to begin
   void on_event();
   void wake();
   void on_accept(int port, void* user) override;

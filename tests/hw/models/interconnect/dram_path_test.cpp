@@ -156,7 +156,7 @@ Traffic random_traffic(int port, Random& random) {
   t.bursts = static_cast<int>(random.between(50, 400));
   t.beats = static_cast<int>(random.between(1, 16));
   t.stride = 1024 * static_cast<std::uint64_t>(random.between(1, 70));
-  t.base = random.below(1 << 20) * 1024;
+  t.base = random.below(1 << 8) * 1024;  // close together, so that caches hit
   t.begin = random.between(0, 300);
   return t;
 }
@@ -174,11 +174,23 @@ MemoryConfig random_config(Random& random) {
     c.device = "LPDDR5-6400";
     c.tck_fs = 1'250'000;
   }
+  if (random.chance(1, 2)) c.refresh = "per_bank";
+  if (random.chance(1, 2)) {
+    c.cache = {1 << random.between(12, 16), 1 << static_cast<int>(random.between(0, 3)), 64 << random.between(0, 2),
+               1 << static_cast<int>(random.between(0, 2)), static_cast<int>(random.between(1, 16))};
+    c.cache_hit_cycles = random.between(1, 12);
+    for (bool& allocate : c.cache_allocate) allocate = random.chance(3, 4);
+  }
+  if (random.chance(1, 2)) {
+    c.traffic.camera_bytes = random.between(1000, 100'000);
+    c.traffic.camera_fps = random.between(1000, 20'000);
+    c.traffic.cpu_bytes_per_s = random.between(1, 1000) * 1'000'000;
+  }
   return c;
 }
 
 TEST(DramPath, OrderOfCallsAndAskingForCausesChangeNothing) {
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
     std::vector<std::vector<Cycles>> seen[3];
     CauseTotals totals[3][6] = {};
     for (int variant = 0; variant < 3; ++variant) {
@@ -275,8 +287,13 @@ TEST(DramPath, UserErrors) {
     return std::string("none");
   };
   MemoryConfig c = lpddr4();
+  c.device = "DDR4-3200";
   c.refresh = "per_bank";
-  EXPECT_EQ(message(c), "dram.refresh = \"per_bank\": this controller knows none and all_bank");
+  EXPECT_EQ(message(c),
+            "dram.refresh = \"per_bank\": DDR4-3200 has no per-bank refresh; expected \"none\" or \"all_bank\"");
+  c = lpddr4();
+  c.timings["BL"] = 0;
+  EXPECT_EQ(message(c), "dram.timings.BL = 0: expected at least 1 (a burst takes time)");
   c = lpddr4();
   c.interleave_bytes = 96;
   EXPECT_EQ(message(c), "dram.interleave_bytes = 96: expected a multiple of 64");

@@ -19,6 +19,7 @@ struct Traffic {
   int beats = 1;
   std::uint64_t base = 0;
   std::uint64_t stride = 64;
+  int wrap = 1 << 30;  // bursts after which the addresses begin again
   Cycles begin = 0;
 };
 
@@ -92,7 +93,7 @@ class Managers : public MemoryListener {
     if (s.held || s.issued == s.traffic.bursts || s.issued - s.responses >= s.traffic.outstanding) return;
     if (cycle < s.traffic.begin || (!s.handshakes.empty() && s.handshakes.back() == cycle)) return;
     BurstRequest r;
-    r.address = s.traffic.base + static_cast<std::uint64_t>(s.issued) * s.traffic.stride;
+    r.address = s.traffic.base + static_cast<std::uint64_t>(s.issued % s.traffic.wrap) * s.traffic.stride;
     r.beats = s.traffic.beats;
     r.write = s.traffic.write;
     ++s.issued;
