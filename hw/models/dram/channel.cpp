@@ -226,7 +226,9 @@ void Channel::admit_burst(Request& request, std::uint64_t address, DramClocks ar
     ++queue.ready;
     queue.banks |= 1U << e.at.bank;
     if (lane.first == kNone) lane.first = index;
-    if (lane.hit == kNone && bank.row == e.at.row) lane.hit = index;
+    if (bank.row == e.at.row) {
+      if (lane.hits++ == 0) lane.hit = index;
+    }
   }
   if ((refresh_banks_ >> e.at.bank & 1U) != 0) {
     request.change(arrival, WaitState::refresh);
@@ -249,11 +251,11 @@ void Channel::update_lane(Bank& bank, Direction direction, int bank_index) {
     const Entry& e = entries_[static_cast<std::size_t>(i)];
     if (e.blocked_by > 0) continue;
     if (lane.first == kNone) lane.first = i;
+    if (lane.hits == 0) break;
     if (e.at.row == bank.row) {
       lane.hit = i;
       break;
     }
-    if (bank.row < 0) break;
   }
   const std::uint32_t bit = 1U << bank_index;
   queues_[direction].banks = lane.first == kNone ? queues_[direction].banks & ~bit : queues_[direction].banks | bit;
@@ -275,6 +277,7 @@ void Channel::remove(int index) {
   unlink(lane.oldest, lane.youngest, &Entry::bank_older, &Entry::bank_younger);
   --queue.size;
   --queue.ready;
+  if (e.at.row == bank.row) --lane.hits;
   free_.push_back(index);
   update_lane(bank, direction, e.at.bank);
   if (e.blocks) unblock(e);
@@ -286,7 +289,9 @@ void Channel::unblock(const Entry& done) {
   for (int i = bank.lanes[other].oldest; i != kNone; i = entries_[static_cast<std::size_t>(i)].bank_younger) {
     Entry& e = entries_[static_cast<std::size_t>(i)];
     if (e.order < done.order || e.at.row != done.at.row || e.at.column != done.at.column) continue;
-    if (--e.blocked_by == 0) ++queues_[other].ready;
+    if (--e.blocked_by > 0) continue;
+    ++queues_[other].ready;
+    if (e.at.row == bank.row) ++bank.lanes[other].hits;
   }
   update_lane(bank, other, done.at.bank);
 }

@@ -81,6 +81,7 @@ class Channel {
     int oldest = kNone, youngest = kNone;
     int first = kNone;  // oldest that may be served
     int hit = kNone;    // oldest that may be served and fits the open row
+    int hits = 0;       // how many do
   };
   struct Bank {
     std::int64_t row = -1;  // -1: closed
@@ -133,8 +134,8 @@ class Channel {
   void mark_opening(Bank& bank, std::int64_t row, DramClocks clock, bool activated);
   // schedule.cpp: choice and issue of commands
   void choose(DramClocks now);
-  void consider(Choice& best, const Choice& other) const;
-  [[nodiscard]] int count_hits(int first, int most) const;
+  [[nodiscard]] bool better(DramClocks clock, int entry, bool urgent, const Choice& than) const;
+  [[nodiscard]] int count_hits(const Lane& lane, std::int64_t row) const;
   [[nodiscard]] int blocker_of(const Entry& read) const;
   void issue(const Choice& choice);
   void issue_column(const Choice& choice);

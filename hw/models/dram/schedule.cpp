@@ -33,17 +33,10 @@ DramClocks Channel::act_ready(int bank_group) const {
 }
 
 // Earlier clock first, then the starved one, then the older.
-void Channel::consider(Choice& best, const Choice& other) const {
-  if (other.clock > best.clock) return;
-  if (other.clock == best.clock) {
-    if (best.urgent != other.urgent) {
-      if (best.urgent) return;
-    } else if (entries_[static_cast<std::size_t>(other.entry)].order >
-               entries_[static_cast<std::size_t>(best.entry)].order) {
-      return;
-    }
-  }
-  best = other;
+inline bool Channel::better(DramClocks clock, int entry, bool urgent, const Choice& than) const {
+  if (clock != than.clock) return clock < than.clock;
+  if (urgent != than.urgent) return urgent;
+  return entries_[static_cast<std::size_t>(entry)].order < entries_[static_cast<std::size_t>(than.entry)].order;
 }
 
 void Channel::choose(DramClocks now) {
@@ -69,7 +62,7 @@ void Channel::choose(DramClocks now) {
   DramClocks column_from = 0;
   DramClocks pre_from = 0;
   DramClocks wck_until = kNever;  // a column command after this clock needs a CAS before it
-  int hits = 0;                   // bursts that wait for nothing but the data bus, counted up to enough_hits_
+  int hits = 0;                   // bursts that wait for nothing but the data bus
   for (std::uint32_t mask = queues_[direction].banks & ~refresh_banks_; mask != 0; mask &= mask - 1) {
     const int b = __builtin_ctz(mask);
     const Bank& bank = banks_[static_cast<std::size_t>(b)];
@@ -85,7 +78,8 @@ void Channel::choose(DramClocks now) {
     }
     if (bank.row < 0) {
       const DramClocks at = std::max(bank.next_act, act_from);
-      consider(row, {at, Action::activate, b, starved ? urgent : lane.first, starved});
+      const int entry = starved ? urgent : lane.first;
+      if (better(at, entry, starved, row)) row = {at, Action::activate, b, entry, starved};
       continue;
     }
     int hit = lane.hit;
@@ -94,11 +88,13 @@ void Channel::choose(DramClocks now) {
       const DramClocks seen = entries_[static_cast<std::size_t>(hit)].arrival + device_.read_latency_constant();
       const DramClocks at = std::max({bank.next_column, column_from, seen});
       const DramClocks lead = at > wck_until ? 1 : 0;
-      consider(column, {std::max(now, at - lead), Action::column, b, hit, starved, lead});
-      if (hits < enough_hits_) hits += count_hits(hit, enough_hits_ - hits);
+      const DramClocks from = std::max(now, at - lead);
+      if (better(from, hit, starved, column)) column = {from, Action::column, b, hit, starved, lead};
+      hits += lane.hits;
     } else {
       const DramClocks at = std::max(bank.next_pre, pre_from);
-      consider(row, {at, Action::precharge, b, starved ? urgent : lane.first, starved});
+      const int entry = starved ? urgent : lane.first;
+      if (better(at, entry, starved, row)) row = {at, Action::precharge, b, entry, starved};
     }
   }
   const DramClocks length = row.action == Action::activate ? device_.length.act : device_.length.pre;
@@ -128,11 +124,10 @@ void Channel::choose(DramClocks now) {
   TESSERA_CHECK(choice_.action != Action::none, "channel ", index_, " has work and nothing to do in clock ", now);
 }
 
-// Bursts of one direction that fit the open row of a bank, from `first` on; counts no further than `most`.
-int Channel::count_hits(int first, int most) const {
-  const std::int64_t row = entries_[static_cast<std::size_t>(first)].at.row;
+// Bursts of a lane that may be served and fit the row.
+int Channel::count_hits(const Lane& lane, std::int64_t row) const {
   int count = 0;
-  for (int i = first; i != kNone && count < most; i = entries_[static_cast<std::size_t>(i)].bank_younger) {
+  for (int i = lane.oldest; i != kNone; i = entries_[static_cast<std::size_t>(i)].bank_younger) {
     const Entry& e = entries_[static_cast<std::size_t>(i)];
     count += e.blocked_by == 0 && e.at.row == row ? 1 : 0;
   }
@@ -243,8 +238,10 @@ void Channel::close_row(Bank& bank, DramClocks clock) {
   Rank& own = rank(static_cast<int>(&bank - banks_.data()));
   if (--own.open_rows == 0) account_.statistics.active_clocks += clock - own.active_since;
   bank.row = -1;
-  bank.lanes[kRead].hit = kNone;
-  bank.lanes[kWrite].hit = kNone;
+  for (Lane& lane : bank.lanes) {
+    lane.hit = kNone;
+    lane.hits = 0;
+  }
 }
 
 // An ACT or what counts as one.
@@ -271,8 +268,10 @@ void Channel::issue_activate(const Choice& choice) {
   open_row(own, a);
   ++account_.statistics.activates;
   bus_free_ = a + device_.length.act;
-  update_lane(bank, kRead, choice.bank);
-  update_lane(bank, kWrite, choice.bank);
+  for (const Direction direction : {kRead, kWrite}) {
+    bank.lanes[direction].hits = count_hits(bank.lanes[direction], bank.row);
+    update_lane(bank, direction, choice.bank);
+  }
   mark_opening(bank, bank.row, a, true);
   if (device_.split_activate()) half_open_.push_back({choice.bank, a});
   emit(device_.split_activate() ? CommandKind::act1 : CommandKind::act, a, choice.bank, bank.row, 0);
