@@ -13,6 +13,7 @@
 namespace tessera::compiler {
 namespace {
 
+constexpr std::int64_t kMoveInstructions = 32;  // of a move in SRAM; it is cut into tiles as long as it has fewer
 constexpr std::int64_t kTilesAhead = 4;        // a tile takes at most this part of the SRAM that is free
 constexpr std::int64_t kLeastTiles = 4;        // of a batch, so that LOAD, GEMM and STORE overlap
 constexpr std::int64_t kFillBytes = 64 * 1024;  // of the constant that padding is stored from
@@ -34,36 +35,103 @@ void Walk::linear_dma(int id, const Image& image, const std::vector<DmaPiece>& p
   }
 }
 
-/// All maps in SRAM, one REORDER a piece and irregular range of channels.
+/// Lines of a tile of `rows` rows of a map.
+std::int64_t Walk::tile_lines(const MapShape& shape, std::int64_t rows) const {
+  return ceil_div(shape.c, chip_.layout.channel_block) * rows * ceil_div(shape.w, semantics::pixels_per_line(chip_));
+}
+
+/// How many output rows at a time: few tiles, so that neighbours on other units overlap, and small enough for what
+/// does not stay in SRAM. 0: the whole map at once.
+std::int64_t Walk::move_rows(int id, const std::vector<MoveBox>& boxes) const {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const auto shape_of = [&](int input) -> const MapShape& {
+    return graph_.values[static_cast<std::size_t>(l.inputs[static_cast<std::size_t>(input)])].shape;
+  };
+  const auto stays = [&](int input) {
+    return resident(graph_.values[static_cast<std::size_t>(l.inputs[static_cast<std::size_t>(input)])].root);
+  };
+  bool all_stay = resident(l.output_root);
+  std::int64_t granule = 1;
+  for (const MoveBox& box : boxes) {
+    const std::int64_t own = row_granule(box, l.out);
+    granule = own == 0 ? 0 : granule == 0 ? 0 : std::lcm(granule, own);
+    all_stay = all_stay && stays(box.input);
+  }
+  if (granule == 0) {
+    if (all_stay) return 0;
+    throw MoveThroughDram{l.node->name};
+  }
+  const auto lines_of = [&](std::int64_t height) {  // of the largest tile
+    std::int64_t most = 0;
+    for (std::int64_t first = 0; first < l.out.h; first += height) {
+      const Rows rows{first, std::min(first + height, l.out.h)};
+      std::int64_t lines = resident(l.output_root) ? 0 : tile_lines(l.out, rows.count());
+      std::vector<Rows> read(l.inputs.size());
+      for (const MoveBox& box : boxes) {
+        const auto part = clip(box, l.out, 0, rows);
+        if (!part || stays(box.input)) continue;
+        const SourceRows source = source_rows(*part, shape_of(box.input));
+        if (!source.one_image) throw MoveThroughDram{l.node->name};
+        Rows& all = read[static_cast<std::size_t>(box.input)];
+        all = all.count() == 0 ? source.rows
+                               : Rows{std::min(all.first, source.rows.first), std::max(all.end, source.rows.end)};
+      }
+      for (std::size_t i = 0; i < read.size(); ++i) lines += tile_lines(shape_of(static_cast<int>(i)), read[i].count());
+      most = std::max(most, lines);
+    }
+    return most;
+  };
+  const std::int64_t units = ceil_div(l.out.h, granule);
+  std::int64_t tiles = std::clamp<std::int64_t>(kMoveInstructions / static_cast<std::int64_t>(boxes.size()), 1, 4);
+  if (all_stay) return ceil_div(units, std::min(tiles, units)) * granule;
+  const std::int64_t free = spaces_[0].largest_free();
+  for (tiles = 1; tiles <= units; tiles = tiles < 16 ? tiles + 1 : tiles * 5 / 4) {
+    const std::int64_t height = ceil_div(units, tiles) * granule;
+    if (lines_of(height) * 3 <= free) return height;
+  }
+  if (lines_of(granule) <= free) return granule;
+  throw MoveThroughDram{l.node->name};
+}
+
+/// REORDER between maps, by rows of the output; maps that are in DRAM pass through tiles.
 void Walk::move_layer(int id) {
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
   const QNode& node = *l.node;
-  std::vector<int> roots = {l.output_root};
-  for (const int v : l.inputs) roots.push_back(graph_.values[static_cast<std::size_t>(v)].root);
-  for (const int root : roots) {
-    if (!resident(root)) throw MoveThroughDram{node.name};
-  }
-  place_output(id);
-  import_resident(id);
   const std::int64_t line = chip_.sram.line_bytes;
-  const auto place = [&](int root, const MapShape& shape, std::int64_t first_channel) {
-    const RootState& s = roots_[static_cast<std::size_t>(root)];
-    return MapPlace{shape,
-                    first_channel,
-                    s.range.first * line,
-                    s.image_lines * line,
-                    s.block_lines * line,
-                    s.row_lines * line};
+  const std::int64_t cb = chip_.layout.channel_block;
+  const auto value_of = [&](int input) -> const Value& {
+    return graph_.values[static_cast<std::size_t>(l.inputs[static_cast<std::size_t>(input)])];
   };
-  const MapPlace to = place(l.output_root, l.out, l.output_channel);
+  place_output(id);
+  std::vector<MoveBox> boxes;
+  for (const QMove& piece : node.pieces) {
+    const auto box = move_box(piece, value_of(piece.input).shape, l.out, chip_);
+    TESSERA_CHECK(box.has_value(), node.name, ": a piece that is not affine on its maps");
+    boxes.push_back(*box);
+  }
+  const std::int64_t height = move_rows(id, boxes);
+  import_resident(id);
   LayerNote note;
   note.layer = static_cast<std::uint16_t>(id);
-  note.tile_rows = l.out.h;
+  note.tile_rows = height == 0 ? l.out.h : height;
   note.tile_channels = l.out.c;
-  note.row_tiles = note.channel_tiles = 1;
-  note.resident_output = true;
+  note.row_tiles = ceil_div(l.out.h, note.tile_rows);
+  note.channel_tiles = 1;
+  note.resident_output = resident(l.output_root);
   note.split = "none";
-  note.output_address = to.base;
+  if (note.resident_output) note.output_address = resident_view(l.output_root, 0).line * line;
+  // Place of a map of which a view holds some rows and blocks of image n.
+  const auto place = [&](const SramView& view, const MapShape& shape, std::int64_t first_channel, std::int64_t n,
+                         std::int64_t image_lines) {
+    MapPlace p;
+    p.shape = shape;
+    p.first_channel = first_channel;
+    p.image_bytes = image_lines * line;
+    p.block_bytes = view.block_lines * line;
+    p.row_bytes = view.row_lines * line;
+    p.base = view.line * line - view.first_block * p.block_bytes - view.first_row * p.row_bytes - n * p.image_bytes;
+    return p;
+  };
   const auto emit = [&](const std::vector<isa::Reorder>& instructions, const std::string& text) {
     for (const isa::Reorder& r : instructions) {
       note.estimate += cost_.reorder(r);
@@ -72,17 +140,73 @@ void Walk::move_layer(int id) {
       w.body = r;
     }
   };
-  if (!covers(node, l.out.elements())) emit(reorder_fill(to, node.fill, chip_), "fill");
-  for (std::size_t i = 0; i < node.pieces.size(); ++i) {
-    const QMove& piece = node.pieces[i];
-    const Value& from = graph_.values[static_cast<std::size_t>(l.inputs[static_cast<std::size_t>(piece.input)])];
-    emit(reorder_piece(piece, place(from.root, from.shape, from.first_channel), to, cost_),
-         detail::concat("piece ", i));
+  const auto run = [&](const std::vector<MoveBox>& parts, std::int64_t n, const Rows& rows, bool whole) {
+    const std::string text = detail::concat("rows ", rows.first, "..", rows.end - 1);
+    // 1. Operands in place or from DRAM.
+    std::vector<Loaded> operands(l.inputs.size());
+    std::vector<MapPlace> from(l.inputs.size());
+    for (std::size_t i = 0; i < l.inputs.size(); ++i) {
+      const Value& value = value_of(static_cast<int>(i));
+      Rows read{0, 0};
+      std::int64_t image = 0;
+      for (const MoveBox& box : parts) {
+        if (box.input != static_cast<int>(i)) continue;
+        const SourceRows source = source_rows(box, value.shape);
+        image = source.n;
+        read = read.count() == 0 ? source.rows
+                                 : Rows{std::min(read.first, source.rows.first), std::max(read.end, source.rows.end)};
+      }
+      if (read.count() == 0) continue;
+      const bool stays = resident(value.root);
+      if (stays) image = 0;
+      operands[i] = load_operand(id, 0, i, image, read, {0, value.shape.c}, 0);
+      from[i] = place(operands[i].view, value.shape, value.first_channel, image,
+                      stays ? roots_[static_cast<std::size_t>(value.root)].image_lines : 0);
+    }
+    // 2. The result in place or in a tile.
+    SramView out = resident_view(l.output_root, whole ? 0 : n);
+    LineRange range{-1, 0};
+    if (!resident(l.output_root)) {
+      out.first_row = rows.first;
+      out.first_block = l.output_channel / cb;
+      out.row_lines = ceil_div(l.out.w, semantics::pixels_per_line(chip_));
+      out.block_lines = out.row_lines * rows.count();
+      range = take(id, 0, tile_lines(l.out, rows.count()), Fit::oldest, "a tile of the result");
+      out.line = range.first;
+    }
+    const MapPlace to =
+        place(out, l.out, l.output_channel, whole ? 0 : n,
+              resident(l.output_root) ? roots_[static_cast<std::size_t>(l.output_root)].image_lines : 0);
+    // 3. Copies.
+    if (!covers(node, l.out.elements())) {
+      for (std::int64_t i = whole ? 0 : n; i < (whole ? l.out.n : n + 1); ++i) {
+        emit(reorder_fill(to, i, rows, node.fill, chip_), text + ", fill");
+      }
+    }
+    for (const MoveBox& box : parts) {
+      emit(reorder_box(box, from[static_cast<std::size_t>(box.input)], to, cost_), text);
+    }
+    for (std::int64_t i = whole ? 0 : n; i < (whole ? l.out.n : n + 1); ++i) {
+      store_tile(id, 0, {i, rows, {0, l.out.c}}, whole ? resident_view(l.output_root, i) : out);
+    }
+    for (Loaded& operand : operands) release(0, operand.range);
+    release(0, range);
+  };
+  if (height == 0) {
+    run(boxes, 0, {0, l.out.h}, true);
+  } else {
+    for (std::int64_t n = 0; n < l.out.n; ++n) {
+      for (std::int64_t first = 0; first < l.out.h; first += height) {
+        const Rows rows{first, std::min(first + height, l.out.h)};
+        std::vector<MoveBox> parts;
+        for (const MoveBox& box : boxes) {
+          if (auto part = clip(box, l.out, n, rows)) parts.push_back(std::move(*part));
+        }
+        run(parts, n, rows, false);
+      }
+    }
   }
   notes.push_back(note);
-  for (std::int64_t n = 0; n < l.out.n; ++n) {
-    store_tile(id, 0, {n, {0, l.out.h}, {0, l.out.c}}, resident_view(l.output_root, n));
-  }
 }
 
 /// Boxes of the move, each LOADed into a dense tile in the output's order and STOREd from it.

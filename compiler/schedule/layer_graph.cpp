@@ -670,7 +670,7 @@ class Builder {
     if (!any) return false;
     const MapShape out = value(reader).shape;
     for (const QMove& piece : node.pieces) {
-      if (!reorder_possible(piece, shapes[index(piece.input)], out, chip_)) return false;
+      if (!move_box(piece, shapes[index(piece.input)], out, chip_)) return false;
     }
     std::vector<int> maps;
     for (const int t : node.inputs) {

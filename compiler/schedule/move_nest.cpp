@@ -16,10 +16,7 @@ namespace {
 constexpr std::int64_t kMostPoints = 1 << 16;  // positions of channel loops that are listed one by one
 constexpr std::int64_t kMostCount = 65535;     // of a loop field
 constexpr std::size_t kReorderLoops = 6;
-
-struct MoveLoop {
-  std::int64_t count = 1, src = 0, dst = 0;
-};
+constexpr std::size_t kMostInstructions = 4096;  // of a piece
 
 std::vector<MoveLoop> loops_of(const QMove& piece) {
   std::vector<MoveLoop> loops;
@@ -142,12 +139,12 @@ std::vector<Nest> fold(const std::vector<Nest>& nests) {
 }
 
 /// The positions of the loops that step through channels, where the block makes addresses irregular.
-std::vector<Nest> channel_nests(const std::vector<MoveLoop>& loops, const QMove& piece, const MapPlace& in,
+std::vector<Nest> channel_nests(const std::vector<MoveLoop>& loops, const MoveBox& box, const MapPlace& in,
                                 const MapPlace& out, std::int64_t cb) {
   std::vector<Nest> nests;
   std::vector<std::int64_t> index(loops.size(), 0);
   for (;;) {
-    std::int64_t src = piece.src_offset, dst = piece.dst_offset;
+    std::int64_t src = box.src_offset, dst = box.dst_offset;
     for (std::size_t d = 0; d < loops.size(); ++d) {
       src += index[d] * loops[d].src;
       dst += index[d] * loops[d].dst;
@@ -159,6 +156,24 @@ std::vector<Nest> channel_nests(const std::vector<MoveLoop>& loops, const QMove&
   }
   for (int level = 0; level < 3; ++level) nests = fold(nests);
   return nests;
+}
+
+/// Loops inside a channel's plane (strides in bytes), and loops that step through channels (in elements).
+std::pair<std::vector<MoveLoop>, std::vector<MoveLoop>> by_kind(const MoveBox& box, const MapPlace& in,
+                                                                const MapPlace& out, std::int64_t cb) {
+  const auto bytes = [cb](const MapPlace& map, const Coordinates& step) {
+    return step[0] * map.image_bytes + step[2] * map.row_bytes + step[3] * cb;
+  };
+  std::vector<MoveLoop> plain, channels;
+  for (const MoveLoop& loop : box.loops) {
+    const Coordinates src = coordinates(loop.src, in.shape), dst = coordinates(loop.dst, out.shape);
+    if (src[1] != 0 || dst[1] != 0) {
+      channels.push_back(loop);
+    } else {
+      plain.push_back({loop.count, bytes(in, src), bytes(out, dst)});
+    }
+  }
+  return {plain, channels};
 }
 
 isa::Reorder instruction(std::int64_t src, std::int64_t dst, std::vector<MoveLoop> loops) {
@@ -260,50 +275,115 @@ bool covers(const QNode& node, std::int64_t out_elements) {
   return written == out_elements;
 }
 
-bool reorder_possible(const QMove& piece, const MapShape& in, const MapShape& out, const isa::ChipConfig& chip) {
+std::optional<MoveBox> move_box(const QMove& piece, const MapShape& in, const MapShape& out,
+                                const isa::ChipConfig& chip) {
   const auto loops = split(piece, in, out);
-  if (!loops) return false;
-  // Pieces of channels that share no step would make a list of instructions as long as the channels.
-  MapPlace from{in, 0, 0, 0, 0, 0}, to{out, 0, 0, 0, 0, 0};
+  if (!loops) return std::nullopt;
+  MoveBox box{piece.input, piece.src_offset, piece.dst_offset, *loops};
+  // Channels that share no step would make a list of instructions as long as they are many.
   const std::int64_t cb = chip.layout.channel_block;
-  const auto place = [&](MapPlace& p) {
-    p.row_bytes = round_up(p.shape.w * cb, chip.sram.line_bytes);
-    p.block_bytes = p.row_bytes * p.shape.h;
-    p.image_bytes = p.block_bytes * ceil_div(p.shape.c, cb);
+  const auto place = [&](const MapShape& shape) {
+    MapPlace p;
+    p.shape = shape;
+    p.row_bytes = round_up(shape.w * cb, chip.sram.line_bytes);
+    p.block_bytes = p.row_bytes * shape.h;
+    p.image_bytes = p.block_bytes * ceil_div(shape.c, cb);
+    return p;
   };
-  place(from);
-  place(to);
-  std::vector<MoveLoop> channels;
-  std::size_t plain = 0;
-  for (const MoveLoop& loop : *loops) {
-    if (coordinates(loop.src, in)[1] != 0 || coordinates(loop.dst, out)[1] != 0) {
-      channels.push_back(loop);
-    } else {
-      ++plain;
-    }
+  const auto [plain, channels] = by_kind(box, place(in), place(out), cb);
+  if (plain.size() > kReorderLoops ||
+      channel_nests(channels, box, place(in), place(out), cb).size() > kMostInstructions) {
+    return std::nullopt;
   }
-  return plain <= kReorderLoops && channel_nests(channels, piece, from, to, cb).size() <= 4096;
+  return box;
 }
 
-std::vector<isa::Reorder> reorder_piece(const QMove& piece, const MapPlace& in, const MapPlace& out,
-                                        const UnitCost& cost) {
-  const std::int64_t cb = cost.chip().layout.channel_block;
-  const auto loops = split(piece, in.shape, out.shape);
-  TESSERA_CHECK(loops.has_value(), "a move that is not affine on its maps");
-  std::vector<MoveLoop> plain, channels;
-  const auto bytes = [cb](const MapPlace& map, const Coordinates& step) {
-    return step[0] * map.image_bytes + step[2] * map.row_bytes + step[3] * cb;
-  };
-  for (const MoveLoop& loop : *loops) {
-    const Coordinates src = coordinates(loop.src, in.shape), dst = coordinates(loop.dst, out.shape);
-    if (src[1] != 0 || dst[1] != 0) {
-      channels.push_back(loop);
-    } else {
-      plain.push_back({loop.count, bytes(in, src), bytes(out, dst)});
+std::int64_t row_granule(const MoveBox& box, const MapShape& out) {
+  std::int64_t granule = 1;
+  int row_loops = 0, image_loops = 0;
+  for (const MoveLoop& loop : box.loops) {
+    const Coordinates step = coordinates(loop.dst, out);
+    if (step[0] != 0 && step[2] != 0) return 0;
+    image_loops += step[0] != 0 ? 1 : 0;
+    if (step[2] != 0) {
+      ++row_loops;
+      granule = std::max(granule, step[2]);
     }
   }
+  if (image_loops > 1) return 0;
+  return row_loops > 1 ? granule : 1;
+}
+
+std::optional<MoveBox> clip(const MoveBox& box, const MapShape& out, std::int64_t n, const Rows& rows) {
+  MoveBox part = box;
+  const Coordinates base = coordinates(box.dst_offset, out);
+  std::int64_t image = base[0];
+  std::size_t outer = part.loops.size();
+  std::int64_t step_rows = 0, inner_rows = 0;
+  for (std::size_t d = 0; d < part.loops.size(); ++d) {
+    const Coordinates step = coordinates(part.loops[d].dst, out);
+    if (step[0] != 0) {
+      const std::int64_t at = (n - image) / step[0];
+      if (n < image || at >= part.loops[d].count || image + at * step[0] != n) return std::nullopt;
+      image = n;
+      part.src_offset += at * part.loops[d].src;
+      part.dst_offset += at * part.loops[d].dst;
+      part.loops[d].count = 1;
+    }
+    if (step[2] == 0) continue;
+    inner_rows += step[2] * (part.loops[d].count - 1);
+    if (step[2] > step_rows) {
+      step_rows = step[2];
+      outer = d;
+    }
+  }
+  if (image != n) return std::nullopt;
+  if (outer == part.loops.size()) {
+    if (base[2] < rows.first || base[2] >= rows.end) return std::nullopt;
+  } else {
+    MoveLoop& loop = part.loops[outer];
+    inner_rows -= step_rows * (loop.count - 1);
+    // First and end index whose rows [base + i step, + inner_rows] lie inside.
+    const std::int64_t first = std::max<std::int64_t>(0, ceil_div(std::max<std::int64_t>(0, rows.first - base[2]), step_rows));
+    std::int64_t end = first;
+    while (end < loop.count && base[2] + end * step_rows + inner_rows < rows.end) ++end;
+    const auto straddles = [&](std::int64_t i) {
+      if (i < 0 || i >= loop.count) return false;
+      const std::int64_t low = base[2] + i * step_rows, high = low + inner_rows;
+      return (low < rows.first && high >= rows.first) || (low < rows.end && high >= rows.end);
+    };
+    TESSERA_CHECK(!straddles(first - 1) && !straddles(end), "rows ", rows.first, "..", rows.end, " cut a piece");
+    if (end == first) return std::nullopt;
+    part.src_offset += first * loop.src;
+    part.dst_offset += first * loop.dst;
+    loop.count = end - first;
+  }
+  part.loops.erase(
+      std::remove_if(part.loops.begin(), part.loops.end(), [](const MoveLoop& loop) { return loop.count == 1; }),
+      part.loops.end());
+  return part;
+}
+
+SourceRows source_rows(const MoveBox& box, const MapShape& in) {
+  const Coordinates base = coordinates(box.src_offset, in);
+  SourceRows source;
+  source.n = base[0];
+  std::int64_t low = base[2], high = base[2];
+  for (const MoveLoop& loop : box.loops) {
+    const Coordinates step = coordinates(loop.src, in);
+    source.one_image = source.one_image && step[0] == 0;
+    (step[2] < 0 ? low : high) += step[2] * (loop.count - 1);
+  }
+  source.rows = {low, high + 1};
+  return source;
+}
+
+std::vector<isa::Reorder> reorder_box(const MoveBox& box, const MapPlace& in, const MapPlace& out,
+                                      const UnitCost& cost) {
+  const std::int64_t cb = cost.chip().layout.channel_block;
+  const auto [plain, channels] = by_kind(box, in, out, cb);
   std::vector<isa::Reorder> result;
-  for (const Nest& nest : channel_nests(channels, piece, in, out, cb)) {
+  for (const Nest& nest : channel_nests(channels, box, in, out, cb)) {
     // Loops that do not fit the instruction are written out.
     std::vector<Nest> starts = {nest};
     while (starts.front().loops.size() + plain.size() > kReorderLoops) {
@@ -323,24 +403,21 @@ std::vector<isa::Reorder> reorder_piece(const QMove& piece, const MapPlace& in, 
   return result;
 }
 
-std::vector<isa::Reorder> reorder_fill(const MapPlace& out, std::int8_t value, const isa::ChipConfig& chip) {
+std::vector<isa::Reorder> reorder_fill(const MapPlace& out, std::int64_t n, const Rows& rows, std::int8_t value,
+                                       const isa::ChipConfig& chip) {
   const std::int64_t cb = chip.layout.channel_block;
   const MapShape& s = out.shape;
   std::vector<isa::Reorder> result;
   const auto add = [&](std::int64_t first_channel, std::int64_t blocks, std::int64_t lanes) {
     if (blocks == 0) return;
-    std::vector<MoveLoop> loops = {{s.n, 0, out.image_bytes},
-                                   {blocks, 0, out.block_bytes},
-                                   {s.h, 0, out.row_bytes},
-                                   {s.w, 0, cb}};
+    std::vector<MoveLoop> loops = {{blocks, 0, out.block_bytes}, {rows.count(), 0, out.row_bytes}, {s.w, 0, cb}};
     std::int64_t run = lanes;
     if (lanes == cb && s.w * cb <= kMostCount) {
       run = s.w * cb;
       loops.pop_back();
     }
-    isa::Reorder r = instruction(0, address(out, {0, first_channel, 0, 0}, cb), loops);
+    isa::Reorder r = instruction(0, address(out, {n, first_channel, rows.first, 0}, cb), loops);
     put(r.run_bytes, run);
-    r.src_base = 0;
     r.fill = true;
     r.fill_value = static_cast<std::uint8_t>(value);
     result.push_back(r);

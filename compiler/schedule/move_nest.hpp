@@ -31,23 +31,45 @@ struct ChannelRange {
 /// Whether the pieces write every element of the output.
 [[nodiscard]] bool covers(const QNode& node, std::int64_t out_elements);
 
+/// A piece as loops of which none carries from one axis of either map into the next.
+struct MoveLoop {
+  std::int64_t count = 1, src = 0, dst = 0;  // strides in linear elements
+};
+struct MoveBox {
+  int input = 0;
+  std::int64_t src_offset = 0, dst_offset = 0;
+  std::vector<MoveLoop> loops;
+};
+/// Nothing when the piece has no such loops on these maps, or too many irregular channels for REORDER: then the move
+/// goes through DRAM images.
+[[nodiscard]] std::optional<MoveBox> move_box(const QMove& piece, const MapShape& in, const MapShape& out,
+                                              const isa::ChipConfig& chip);
+
+/// Output rows may be cut at multiples of this; 0: the box cannot be cut.
+[[nodiscard]] std::int64_t row_granule(const MoveBox& box, const MapShape& out);
+/// The part of the box that writes rows of image n; no box when there is none. Rows begin and end at the granule.
+[[nodiscard]] std::optional<MoveBox> clip(const MoveBox& box, const MapShape& out, std::int64_t n, const Rows& rows);
+/// Rows of the input that the box reads, all in one image of it.
+struct SourceRows {
+  std::int64_t n = 0;
+  Rows rows;
+  bool one_image = true;
+};
+[[nodiscard]] SourceRows source_rows(const MoveBox& box, const MapShape& in);
+
 /// Where a blocked map lies in SRAM; channel `first_channel` of it is the tensor's channel 0 (a multiple of Cb).
 struct MapPlace {
   MapShape shape;  // of the tensor
   std::int64_t first_channel = 0;
-  std::int64_t base = 0;  // byte address of image 0, block 0, row 0
+  std::int64_t base = 0;  // byte address of image 0, block 0, row 0 (also of a tile that does not hold them)
   std::int64_t image_bytes = 0, block_bytes = 0, row_bytes = 0;
 };
 
-/// The piece's elements as loops that are affine on both maps; nothing when they are not (then the move goes through
-/// DRAM images).
-[[nodiscard]] bool reorder_possible(const QMove& piece, const MapShape& in, const MapShape& out,
-                                    const isa::ChipConfig& chip);
-[[nodiscard]] std::vector<isa::Reorder> reorder_piece(const QMove& piece, const MapPlace& in, const MapPlace& out,
-                                                      const UnitCost& cost);
-/// Writes `value` to every real element of the map.
-[[nodiscard]] std::vector<isa::Reorder> reorder_fill(const MapPlace& out, std::int8_t value,
-                                                     const isa::ChipConfig& chip);
+[[nodiscard]] std::vector<isa::Reorder> reorder_box(const MoveBox& box, const MapPlace& in, const MapPlace& out,
+                                                    const UnitCost& cost);
+/// Writes `value` to the rows of image n.
+[[nodiscard]] std::vector<isa::Reorder> reorder_fill(const MapPlace& out, std::int64_t n, const Rows& rows,
+                                                     std::int8_t value, const isa::ChipConfig& chip);
 
 /// One loop of a box between DRAM and SRAM, in bytes.
 struct BoxLoop {

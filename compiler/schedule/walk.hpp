@@ -10,6 +10,7 @@
 #include "compiler/schedule/dma_pieces.hpp"
 #include "compiler/schedule/layer_graph.hpp"
 #include "compiler/schedule/layer_plan.hpp"
+#include "compiler/schedule/move_nest.hpp"
 #include "compiler/schedule/unit_cost.hpp"
 #include "compiler/schedule/work.hpp"
 
@@ -25,7 +26,7 @@ struct NoRoom {
 /// From this many failures on a layer's buffers are packed from the lowest address instead of going round.
 inline constexpr int kPackFrom = 4;
 
-/// A move by REORDER whose maps do not all stay in SRAM.
+/// A move by REORDER whose tiles find no place in SRAM.
 struct MoveThroughDram {
   std::string node;
 };
@@ -74,6 +75,8 @@ class Walk {
   void layer(int id);
   void host(int id);
   void move_layer(int id);
+  [[nodiscard]] std::int64_t move_rows(int id, const std::vector<MoveBox>& boxes) const;
+  [[nodiscard]] std::int64_t tile_lines(const MapShape& shape, std::int64_t rows) const;
   void stream_layer(int id);
   void gemm_layer(int id);
   void linear_dma(int id, const Image& image, const std::vector<DmaPiece>& pieces, bool store, const std::string& tile);
