@@ -373,9 +373,18 @@ std::vector<Tensor> interpret(const QGraph& graph, const std::vector<Tensor>& in
 }
 
 Tensor quantize_tensor(const QTensor& as, const Tensor& value) {
-  TESSERA_CHECK(as.dtype == DType::i8, as.name, ": ", dtype_name(as.dtype));
-  const std::vector<double> x = value.as_doubles();
+  if (value.dtype == as.dtype && as.onnx_dtype != DType::u8) return value;
+  if (as.dtype != DType::i8) {
+    user_error("input ", as.name, ": found ", dtype_name(value.dtype), ", expected ", dtype_name(as.dtype));
+  }
   Tensor result = Tensor::make(as.dtype, value.shape);
+  if (value.dtype == DType::u8) {  // the same numbers: values and zero point moved by 128
+    for (std::size_t i = 0; i < value.bytes.size(); ++i) {
+      result.bytes[i] = static_cast<std::uint8_t>(value.bytes[i] ^ 0x80U);
+    }
+    return result;
+  }
+  const std::vector<double> x = value.as_doubles();
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (std::isnan(x[i])) user_error("input ", as.name, ": element ", i, " is not a number");
     const double v = std::nearbyint(x[i] / as.scale) + as.zero_point;
@@ -385,7 +394,15 @@ Tensor quantize_tensor(const QTensor& as, const Tensor& value) {
 }
 
 Tensor dequantize_tensor(const QTensor& as, const Tensor& value) {
-  TESSERA_CHECK(as.dtype == DType::i8 && value.dtype == DType::i8, as.name, ": ", dtype_name(value.dtype));
+  TESSERA_CHECK(as.dtype == value.dtype, as.name, ": ", dtype_name(value.dtype));
+  if (as.dtype != DType::i8 || as.onnx_dtype == DType::i8) return value;
+  if (as.onnx_dtype == DType::u8) {
+    Tensor result = Tensor::make(DType::u8, value.shape);
+    for (std::size_t i = 0; i < value.bytes.size(); ++i) {
+      result.bytes[i] = static_cast<std::uint8_t>(value.bytes[i] ^ 0x80U);
+    }
+    return result;
+  }
   Tensor result = Tensor::make(DType::f32, value.shape);
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     result.data<float>()[i] = static_cast<float>((value.data<std::int8_t>()[i] - as.zero_point) * as.scale);

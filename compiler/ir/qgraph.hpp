@@ -98,6 +98,7 @@ struct QNode {
   std::int64_t batch = 1, m = 1, k = 1, n = 1;
   bool trans_a = false, trans_b = false, shared_a = false, shared_b = false;
   std::map<std::string, std::vector<double>> attributes;  // host: as HostStep::attributes (host_step.hpp)
+  std::string why;                                        // host: the rule that keeps it off the NPU
   std::int64_t macs = 0;                                  // useful, batch included
 };
 

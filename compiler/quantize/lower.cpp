@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/host/host_step.hpp"
-#include "compiler/ir/marks.hpp"
+#include "compiler/host/node_step.hpp"
 #include "compiler/passes/shape_inference.hpp"
-#include "compiler/passes/window.hpp"
 #include "compiler/quantize/lowering.hpp"
 #include "compiler/quantize/qlinear.hpp"
 #include "compiler/quantize/quantize.hpp"
@@ -16,14 +14,9 @@ namespace {
 
 std::size_t size_of(std::int64_t v) { return static_cast<std::size_t>(v); }
 
-bool is_op(const Node& node, const char* op) { return node.domain.empty() && node.op == op; }
+}  // namespace
 
-bool is_view(const Node& node) {
-  for (const char* op : {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"}) {
-    if (is_op(node, op)) return true;
-  }
-  return false;
-}
+bool is_op(const Node& node, const char* op) { return node.domain.empty() && node.op == op; }
 
 QNode node_for(const Node& node, QOp op) {
   QNode q;
@@ -39,20 +32,18 @@ QScale to_scale(double real) {
   return {scale.multiplier, scale.shift};
 }
 
-/// A Transpose that keeps the order of all axes longer than 1 moves nothing.
-bool keeps_order(const Node& node, const Shape& in) {
-  std::vector<std::int64_t> order(in.size());
-  for (std::size_t d = 0; d < in.size(); ++d) order[d] = static_cast<std::int64_t>(in.size() - 1 - d);
-  std::int64_t last = -1;
-  for (const std::int64_t d : node.ints_attr("perm", order)) {
-    if (in[size_of(d)] == 1) continue;
-    if (d < last) return false;
-    last = d;
-  }
-  return true;
+QNode Lowering::step_of(const Node& node, QOp op, const std::string& role) {
+  QNode q = node_for(node, op);
+  q.name += "_" + role;
+  q.fused.clear();
+  return q;
 }
 
-}  // namespace
+Lowering::Lowering(const Graph& graph) : graph_(graph) {
+  for (const Node& node : graph.nodes) {
+    for (const std::string& output : node.outputs) makers_[output] = &node;
+  }
+}
 
 Shape promote(const Shape& shape) {
   switch (shape.size()) {
@@ -85,13 +76,16 @@ QGraph Lowering::run() {
   for (const Node& node : graph_.nodes) visit(node);
   for (const std::string& output : graph_.outputs) finish_output(output);
   // Inputs in the model's order, whatever the order in which they were first read.
-  for (const std::string& input : graph_.inputs) {
-    const auto found = std::find_if(result_.inputs.begin(), result_.inputs.end(),
-                                    [&](int tensor) { return result_.tensors[size_of(tensor)].name == input; });
-    if (found == result_.inputs.end()) {
-      user_error("input ", input, ": it is never quantised: expected a QuantizeLinear behind it");
+  for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+    const std::string& input = graph_.inputs[i];
+    const auto named = [&](int index) { return tensor(index).name == input; };
+    auto found = std::find_if(result_.inputs.begin(), result_.inputs.end(), named);
+    if (found == result_.inputs.end()) {  // nobody reads it; the program takes it all the same
+      result_.inputs.push_back(graph_.dtype_of(input) == DType::f32 ? new_tensor(input, graph_.shape_of(input), {})
+                                                                    : new_raw_tensor(input));
+      found = result_.inputs.end() - 1;
     }
-    std::iter_swap(result_.inputs.begin() + (&input - graph_.inputs.data()), found);
+    std::iter_swap(result_.inputs.begin() + static_cast<std::ptrdiff_t>(i), found);
   }
   simplify_views(&result_);
   return std::move(result_);
@@ -129,17 +123,42 @@ void Lowering::visit_quantize(const Node& node) {
   const Storage storage = storage_from(node);
   const std::string& value = node.inputs[0];
   const std::string& output = node.outputs[0];
-  if (std::find(graph_.inputs.begin(), graph_.inputs.end(), value) != graph_.inputs.end()) {
-    const int tensor = new_tensor(value, graph_.shape_of(value), storage);
-    result_.inputs.push_back(tensor);
-    quantized_[output] = tensor;
-    return;
+  // The boundary quantises an input, also one whose elements move before they meet their first QuantizeLinear.
+  std::string first = value;
+  while (const Node* before = maker(first)) {
+    if (!moves_elements(*before)) break;
+    first = before->inputs[0];
+  }
+  if (is_input(first) && dequantized_.count(first) == 0) {
+    const int input = new_tensor(first, graph_.shape_of(first), storage);
+    result_.inputs.push_back(input);
+    dequantized_[first] = input;  // readers of the float value read what the boundary made of it
+    if (first == value) {
+      quantized_[output] = input;
+      return;
+    }
   }
   const auto known = dequantized_.find(value);
   if (known != dequantized_.end()) {
     quantized_[output] = requantized(node, known->second, storage);
     return;
   }
+  if (const auto raw = raw_.find(value); raw != raw_.end()) {  // already made in its own type for other readers
+    QNode q = node_for(node, QOp::host);
+    q.inputs = {raw->second};
+    q.why = "its input is not quantised";
+    Node identity;
+    identity.op = "Identity";
+    identity.inputs = {value};
+    identity.outputs = {output};
+    q.onnx_op = "Identity";
+    q.attributes = host::node_attributes(identity, 0, {0}, {nullptr});
+    const int result = new_tensor(value, graph_.shape_of(value), storage);
+    push(std::move(q), result);
+    quantized_[output] = result;
+    return;
+  }
+  if (graph_.is_constant(value)) refuse(node, "its input ", value, " is a constant: expected it folded");
   if (pending_.count(value) == 0) refuse(node, "its input ", value, " is not computed from quantised values");
   quantized_[output] = emit(value, storage, value);
 }
@@ -175,6 +194,12 @@ void Lowering::visit_dequantize(const Node& node) {
     constants_.emplace(node.outputs[0], constant_of(node));
     return;
   }
+  if (is_input(node.inputs[0]) && quantized_.count(node.inputs[0]) == 0) {  // an input that comes quantised
+    const int input = new_tensor(node.inputs[0], graph_.shape_of(node.inputs[0]), storage_from(node));
+    result_.tensors.back().onnx_dtype = graph_.dtype_of(node.inputs[0]);
+    result_.inputs.push_back(input);
+    quantized_[node.inputs[0]] = input;
+  }
   const auto found = quantized_.find(node.inputs[0]);
   if (found == quantized_.end()) refuse(node, "its input ", node.inputs[0], " is not quantised inside this graph");
   if (!(storage_from(node) == storage_of(found->second))) {
@@ -189,42 +214,48 @@ void Lowering::visit_integer(const Node& node) {
     const auto found = quantized_.find(input);
     if (found != quantized_.end()) dequantized_[input] = found->second;  // the same tensor, read as real numbers
   }
-  const int first = operand(node, 0);
-  if (!is_view(node) && !is_op(node, "MaxPool") && !is_op(node, "Concat") && !is_op(node, "Transpose")) {
+  const legal::Operator* entry = legal::find_operator(node);
+  const bool moves = entry != nullptr && (std::string(entry->unit) == "-" || std::string(entry->unit) == "reorder" ||
+                                          is_op(node, "MaxPool"));
+  if (!moves) {
     refuse(node, "on quantised values: expected DequantizeLinear before it and QuantizeLinear behind it");
   }
-  quantized_[node.outputs[0]] = emit_node(node, storage_of(first), node.outputs[0], node.outputs[0]);
+  const Storage storage = storage_of(operand(node, 0));
+  for (const std::string& output : node.outputs) {
+    if (!output.empty()) quantized_[output] = emit_node(node, storage, output, output);
+  }
 }
 
 void Lowering::finish_output(const std::string& name) {
-  int tensor = -1;
-  if (const auto found = dequantized_.find(name); found != dequantized_.end()) tensor = found->second;
-  if (const auto found = quantized_.find(name); tensor < 0 && found != quantized_.end()) tensor = found->second;
-  if (tensor < 0) {
+  int index = -1;
+  if (const auto found = dequantized_.find(name); found != dequantized_.end()) index = found->second;
+  if (const auto found = quantized_.find(name); index < 0 && found != quantized_.end()) index = found->second;
+  if (index < 0 && graph_.is_constant(name))
+    user_error("output ", name, ": it is a constant: expected a computed value");
+  if (index < 0) {
     const auto found = pending_.find(name);
     if (found == pending_.end()) user_error("output ", name, ": it is not computed from quantised values");
-    // The one operator whose range is known without calibration.
-    if (!is_op(*found->second, "Softmax")) {
-      refuse(*found->second, "the output ", name,
-             " is not quantised: expected QuantizeLinear and DequantizeLinear behind it");
-    }
-    tensor = emit(name, {static_cast<double>(kProbability.scale), kProbability.zero_point}, name);
+    // The one operator whose range is known without calibration; all others leave their own type.
+    index = is_op(*found->second, "Softmax")
+                ? emit(name, {static_cast<double>(kProbability.scale), kProbability.zero_point}, name)
+                : host_operand(*found->second, name);
   }
   const auto is_taken = [&](const std::vector<int>& list) {
-    return std::find(list.begin(), list.end(), tensor) != list.end();
+    return std::find(list.begin(), list.end(), index) != list.end();
   };
   if (is_taken(result_.inputs) || is_taken(result_.outputs)) {  // its own tensor, so that it can have its own name
-    const int own = new_tensor(name, graph_.shape_of(name), storage_of(tensor));
+    const int own = new_tensor(name, graph_.shape_of(name), storage_of(index));
     QNode q;
     q.op = QOp::view;
     q.name = name;
     q.onnx_op = "Identity";
-    q.inputs = {tensor};
+    q.inputs = {index};
     push(std::move(q), own);
-    tensor = own;
+    index = own;
   }
-  result_.tensors[size_of(tensor)].name = name;
-  result_.outputs.push_back(tensor);
+  result_.tensors[size_of(index)].name = name;
+  result_.tensors[size_of(index)].onnx_dtype = graph_.dtype_of(name);
+  result_.outputs.push_back(index);
 }
 
 int Lowering::emit(const std::string& value, const Storage& storage, const std::string& tensor_name) {
@@ -240,14 +271,14 @@ int Lowering::emit_node(const Node& last, const Storage& storage, const std::str
   double high = HUGE_VAL;
   std::vector<std::string> clamps;
   const Node* node = &last;
-  while (is_op(*node, "Relu") || is_op(*node, "Clip")) {
+  std::string result = value;
+  while (is_op(*node, "Relu") || (is_op(*node, "Clip") && legal::first_broken(subject(*node)) == nullptr)) {
     double from = is_op(*node, "Relu") ? 0.0 : -HUGE_VAL;
     double to = HUGE_VAL;
     if (is_op(*node, "Clip")) {
       for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
         if (i >= node->inputs.size() || node->inputs[i].empty()) continue;
-        if (!graph_.is_constant(node->inputs[i])) refuse(*node, "its limits are computed: expected constants");
-        (i == 1 ? from : to) = graph_.constants.at(node->inputs[i]).as_doubles().at(0);
+        (i == 1 ? from : to) = real_constant(*node, i).at(0);
       }
     }
     from = std::clamp(from, low, high);
@@ -255,9 +286,10 @@ int Lowering::emit_node(const Node& last, const Storage& storage, const std::str
     low = from;
     high = to;
     const Node* before = maker(node->inputs[0]);
-    if (before == nullptr) break;
+    if (before == nullptr || dequantized_.count(node->inputs[0]) != 0) break;
     clamps.insert(clamps.begin(), node->name);
     clamps.insert(clamps.end(), node->fused.begin(), node->fused.end());
+    result = node->inputs[0];
     node = before;
   }
   const auto stored = [&](double real) {
@@ -267,204 +299,78 @@ int Lowering::emit_node(const Node& last, const Storage& storage, const std::str
   QNode q = node_for(*node, QOp::requantize);
   q.lo = stored(low);
   q.hi = stored(high);
-  const bool clamped = node != &last;
-
-  if (is_op(*node, "Conv")) {
-    emit_conv(*node, std::move(q), output);
-  } else if (is_op(*node, "Gemm") || is_op(*node, "MatMul")) {
-    emit_linear(*node, std::move(q), output);
-  } else if ((is_op(*node, "Add") || is_op(*node, "Sub")) && constant(node->inputs[0]) == nullptr &&
-             constant(node->inputs[1]) == nullptr && dequantized_.count(node->inputs[0]) != 0 &&
-             dequantized_.count(node->inputs[1]) != 0) {
-    emit_add(*node, is_op(*node, "Sub") ? -1.0 : 1.0, std::move(q), output);
-  } else if (is_op(*node, "Mul") && dequantized_.count(node->inputs[0]) != 0 &&
-             dequantized_.count(node->inputs[1]) != 0) {
-    emit_mul(*node, std::move(q), output);
-  } else if ((is_op(*node, "Add") || is_op(*node, "Sub") || is_op(*node, "Mul")) &&
-             emit_channel_constant(*node, is_op(*node, "Sub") ? -1.0 : 1.0, q, output)) {
-    // done
-  } else if (is_op(*node, "MaxPool") || is_op(*node, "GlobalMaxPool")) {
-    emit_pool(*node, std::move(q), output);
-  } else if (is_op(*node, "AveragePool") || is_op(*node, "GlobalAveragePool") || is_op(*node, "ReduceMean")) {
-    emit_average(*node, std::move(q), output);
-  } else if (is_op(*node, "Concat")) {
-    emit_concat(*node, std::move(q), output);
-  } else if (is_view(*node) || (is_op(*node, "Transpose") && keeps_order(*node, graph_.shape_of(node->inputs[0])))) {
-    q.op = QOp::view;
-    emit_moved(*node, std::move(q), operand(*node, 0), output);
-  } else if (is_op(*node, "Relu") || is_op(*node, "Clip")) {
-    emit_requantize(*node, operand(*node, 0), std::move(q), output);
-  } else if (node->domain.empty() && host::host_supports(node->op) && !clamped) {
-    emit_host(*node, std::move(q), output);
-  } else if (emit_table(value, storage, output)) {
-    return output;
-  } else {
-    refuse(*node,
-           "has no form on quantised tensors: expected Conv, Gemm or MatMul with constant weights, Add, Sub, Mul, "
-           "MaxPool, AveragePool, GlobalAveragePool, Concat along channels, Relu, Clip, Reshape, Flatten, an "
-           "element-wise function of one value, Softmax, LogSoftmax or LRN");
+  std::string why;
+  if (emit_on_npu(*node, q, output, result, &why)) {
+    QNode& emitted = result_.nodes.back();
+    emitted.fused.insert(emitted.fused.end(), clamps.begin(), clamps.end());
+  } else if (!emit_table(value, storage, output)) {
+    emit_host(last, node_for(last, QOp::host), value, output, why);
   }
-  QNode& emitted = result_.nodes.back();
-  emitted.fused.insert(emitted.fused.end(), clamps.begin(), clamps.end());
   return output;
 }
 
-void Lowering::emit_add(const Node& node, double sign, QNode q, int output) {
-  q.op = QOp::add;
-  const int a = operand(node, 0);
-  const int b = operand(node, 1);
-  if (shape_of(a) != shape_of(b)) {
-    refuse(node, "operands of ", shape_text(shape_of(a)), " and ", shape_text(shape_of(b)),
-           ": expected equal shapes, or a constant with one value a channel");
-  }
-  q.inputs = {a, b};
-  const semantics::AddScale scale =
-      semantics::quantize_add(storage_of(a).scale, storage_of(b).scale, storage_of(output).scale, sign < 0.0 ? -1 : 1);
-  q.ma = scale.ma;
-  q.mb = scale.mb;
-  q.shift = scale.shift;
-  push(std::move(q), output);
-}
-
-void Lowering::emit_mul(const Node& node, QNode q, int output) {
-  q.op = QOp::mul;
-  const int a = operand(node, 0);
-  const int b = operand(node, 1);
-  if (shape_of(a) != shape_of(b)) {
-    refuse(node, "operands of ", shape_text(shape_of(a)), " and ", shape_text(shape_of(b)),
-           ": expected equal shapes, or a constant with one value a channel");
-  }
-  q.inputs = {a, b};
-  q.scales = {to_scale(storage_of(a).scale * storage_of(b).scale / storage_of(output).scale)};
-  push(std::move(q), output);
-}
-
-namespace {
-
-/// Kernel, strides, dilations and pads of a window of one or two spatial dimensions.
-void set_window(const Window& window, QNode* q) {
-  const std::size_t rank = window.kernel.size();
-  const auto at = [&](const std::vector<std::int64_t>& v, std::size_t axis, int otherwise) {
-    return rank == 2 ? static_cast<int>(v[axis]) : axis == 1 ? static_cast<int>(v[0]) : otherwise;
+bool Lowering::emit_on_npu(const Node& node, const QNode& q, int output, const std::string& value, std::string* why) {
+  using Emit = void (Lowering::*)(const Node&, QNode, int);
+  struct Entry {
+    Emit emit;
+    int operands;  // inputs that must be int8; -1: all
   };
-  q->kh = at(window.kernel, 0, 1);
-  q->kw = at(window.kernel, 1, 1);
-  q->sy = at(window.strides, 0, 1);
-  q->sx = at(window.strides, 1, 1);
-  q->dy = at(window.dilations, 0, 1);
-  q->dx = at(window.dilations, 1, 1);
-  q->pad_top = at(window.pads_begin, 0, 0);
-  q->pad_left = at(window.pads_begin, 1, 0);
-  q->pad_bottom = at(window.pads_end, 0, 0);
-  q->pad_right = at(window.pads_end, 1, 0);
-}
-
-}  // namespace
-
-void Lowering::emit_pool(const Node& node, QNode q, int output) {
-  q.op = QOp::max_pool;
-  const int input = operand(node, 0);
-  if (node.outputs.size() > 1 && !node.outputs[1].empty()) refuse(node, "its second output (indices) is not supported");
-  const Shape& in = graph_.shape_of(node.inputs[0]);
-  if (in.size() < 3 || in.size() > 4) refuse(node, "input of rank ", in.size(), ": expected 3 or 4");
-  if (is_op(node, "MaxPool")) {
-    set_window(resolve_window(node, in, {}), &q);
-  } else {
-    q.kh = static_cast<int>(shape_of(input)[2]);
-    q.kw = static_cast<int>(shape_of(input)[3]);
+  static const std::map<std::string, Entry> table = {{"Conv", {&Lowering::emit_conv, 1}},
+                                                     {"ConvTranspose", {&Lowering::emit_transposed_conv, 1}},
+                                                     {"Gemm", {&Lowering::emit_linear, 1}},
+                                                     {"MatMul", {&Lowering::emit_matmul, 2}},
+                                                     {"Add", {&Lowering::emit_sum, 2}},
+                                                     {"Sub", {&Lowering::emit_sum, 2}},
+                                                     {"Mul", {&Lowering::emit_product, 2}},
+                                                     {"MaxPool", {&Lowering::emit_pool, 1}},
+                                                     {"GlobalMaxPool", {&Lowering::emit_pool, 1}},
+                                                     {"AveragePool", {&Lowering::emit_average, 1}},
+                                                     {"GlobalAveragePool", {&Lowering::emit_average, 1}},
+                                                     {"ReduceMean", {&Lowering::emit_reduce, 1}},
+                                                     {"ReduceSum", {&Lowering::emit_reduce, 1}},
+                                                     {"ReduceMax", {&Lowering::emit_reduce, 1}},
+                                                     {"Relu", {&Lowering::emit_clamp, 1}},
+                                                     {"Clip", {&Lowering::emit_clamp, 1}},
+                                                     {"PRelu", {&Lowering::emit_prelu, 1}},
+                                                     {"Concat", {&Lowering::emit_concat, -1}},
+                                                     {"Pad", {&Lowering::emit_pad, 1}},
+                                                     {"Resize", {&Lowering::emit_resize, 1}},
+                                                     {"Reshape", {&Lowering::emit_view, 1}},
+                                                     {"Flatten", {&Lowering::emit_view, 1}},
+                                                     {"Squeeze", {&Lowering::emit_view, 1}},
+                                                     {"Unsqueeze", {&Lowering::emit_view, 1}},
+                                                     {"Identity", {&Lowering::emit_view, 1}},
+                                                     {"Dropout", {&Lowering::emit_view, 1}}};
+  const legal::Operator* op = legal::find_operator(node);
+  if (op == nullptr) {
+    *why = "no unit computes " + node.op;
+    return false;
   }
-  emit_moved(node, std::move(q), input, output);
-}
-
-void Lowering::emit_average(const Node& node, QNode q, int output) {
-  q.op = QOp::average_pool;
-  const int input = operand(node, 0);
-  const Shape& in = graph_.shape_of(node.inputs[0]);
-  if (is_op(node, "AveragePool")) {
-    if (in.size() < 3 || in.size() > 4) refuse(node, "input of rank ", in.size(), ": expected 3 or 4");
-    set_window(resolve_window(node, in, {}), &q);
-    q.count_include_pad = node.int_attr("count_include_pad", 0) != 0;
-  } else {
-    if (is_op(node, "ReduceMean")) {
-      std::vector<std::int64_t> axes = node.ints_attr("axes", {});
-      if (node.inputs.size() > 1 && graph_.is_constant(node.inputs[1]))
-        axes = graph_.constants.at(node.inputs[1]).as_ints();
-      for (std::int64_t& axis : axes) axis += axis < 0 ? static_cast<std::int64_t>(in.size()) : 0;
-      std::sort(axes.begin(), axes.end());
-      const bool spatial = in.size() == 4 ? axes == std::vector<std::int64_t>{2, 3}
-                                          : in.size() == 3 && axes == std::vector<std::int64_t>{2};
-      if (!spatial) refuse(node, "expected the mean over all spatial axes");
+  if (const legal::Rule* rule = legal::first_broken(subject(node))) {
+    *why = std::string("legal on the NPU: ") + rule->sentence;
+    return false;
+  }
+  const auto entry = table.find(node.op);
+  const int wanted = entry == table.end() ? 1 : entry->second.operands;
+  std::size_t operands = wanted < 0 ? node.inputs.size() : size_of(wanted);
+  if (is_op(node, "MatMul")) {
+    const QuantizedConstant* weights = constant(node.inputs[1]);
+    if (weights != nullptr && weights->values.shape.size() == 2) operands = 1;
+  }
+  for (std::size_t i = 0; i < operands; ++i) {
+    if (find_operand(node.inputs[i]) < 0) {
+      *why = "its operand " + node.inputs[i] + " is not quantised";
+      return false;
     }
-    q.kh = static_cast<int>(shape_of(input)[2]);
-    q.kw = static_cast<int>(shape_of(input)[3]);
   }
-  for (const semantics::QuantizedScale& scale :
-       semantics::average_scales(storage_of(input).scale, storage_of(output).scale, std::int64_t{q.kh} * q.kw)) {
-    q.scales.push_back({scale.multiplier, scale.shift});
+  if (is_op(node, "PRelu") && subject(node).constant_tensor(1)->elements() == 1) return false;  // a table
+  if (entry != table.end()) {
+    (this->*entry->second.emit)(node, q, output);
+    return true;
   }
-  q.inputs = {input};
-  push(std::move(q), output);
-}
-
-void Lowering::emit_concat(const Node& node, QNode q, int output) {
-  q.op = QOp::concat;
-  const auto rank = static_cast<std::int64_t>(graph_.shape_of(node.outputs[0]).size());
-  std::int64_t axis = node.int_attr("axis", 0);
-  if (axis < 0) axis += rank;
-  if (axis != 1) refuse(node, "along axis ", axis, ": expected axis 1 (channels)");
-  if (q.lo != -128 || q.hi != 127) refuse(node, "with Relu or Clip behind it: expected QuantizeLinear between them");
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    q.inputs.push_back(requantized(node, operand(node, i), storage_of(output)));
-  }
-  push(std::move(q), output);
-}
-
-void Lowering::emit_host(const Node& node, QNode q, int output) {
-  q.op = QOp::host;
-  q.inputs = {operand(node, 0)};
-  for (const auto& [key, value] : node.attributes) {
-    std::vector<double> numbers;
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) numbers = {static_cast<double>(*integer)};
-    if (const auto* real = std::get_if<float>(&value)) numbers = {static_cast<double>(*real)};
-    if (!numbers.empty()) q.attributes[key == kCoercedSoftmax ? "coerced_2d" : key] = numbers;
-  }
-  q.lo = -128;
-  q.hi = 127;
-  push(std::move(q), output);
-}
-
-void Lowering::emit_moved(const Node& node, QNode q, int input, int output) {
-  q.inputs = {input};
-  const bool clamps = q.lo != -128 || q.hi != 127;
-  if (storage_of(input) == storage_of(output) && !clamps) return push(std::move(q), output);
-  QNode second = node_for(node, QOp::requantize);
-  second.lo = q.lo;
-  second.hi = q.hi;
-  q.lo = -128;
-  q.hi = 127;
-  const QTensor target = result_.tensors[size_of(output)];
-  const int between = new_tensor(target.name + "_moved", target.onnx_shape, storage_of(input));
-  push(std::move(q), between);
-  emit_requantize(node, between, std::move(second), output);
-}
-
-void Lowering::emit_requantize(const Node& node, int input, QNode q, int output) {
-  q.op = QOp::requantize;
-  q.onnx_op = node.op;
-  q.inputs = {input};
-  q.scales = {to_scale(storage_of(input).scale / storage_of(output).scale)};
-  push(std::move(q), output);
-}
-
-int Lowering::requantized(const Node& node, int input, const Storage& storage) {
-  if (storage_of(input) == storage) return input;
-  const QTensor source = result_.tensors[size_of(input)];
-  const int output = new_tensor(source.name + "_for_" + node.name, source.onnx_shape, storage);
-  QNode q = node_for(node, QOp::requantize);
-  q.name = node.name + "_requantize_" + source.name;
-  q.fused.clear();
-  emit_requantize(node, input, std::move(q), output);
-  return output;
+  if (emit_mover(node, q, output, value)) return true;
+  *why = "it is more than " + std::to_string(kMostPieces) + " strided copies";
+  return false;
 }
 
 // --- shared ---
@@ -474,13 +380,67 @@ const Node* Lowering::maker(const std::string& value) const {
   return found == pending_.end() ? nullptr : found->second;
 }
 
-int Lowering::operand(const Node& node, std::size_t input) const {
-  const std::string& value = node.inputs.at(input);
-  const auto found = dequantized_.find(value);
-  if (found == dequantized_.end()) {
-    refuse(node, "its input ", value, " is not quantised: expected QuantizeLinear and DequantizeLinear before it");
+int Lowering::find_operand(const std::string& value) {
+  if (const auto found = dequantized_.find(value); found != dequantized_.end()) {
+    return tensor(found->second).dtype == DType::i8 ? found->second : -1;
   }
-  return found->second;
+  if (const auto found = constant_tensors_.find(value); found != constant_tensors_.end()) return found->second;
+  if (const QuantizedConstant* known = constant(value)) {
+    if (known->scales.size() != 1 || known->values.dtype != DType::i8) return -1;
+    QNode q;
+    q.op = QOp::constant;
+    q.name = value;
+    q.onnx_op = "Constant";
+    const std::int8_t* const data = known->values.data<std::int8_t>();
+    q.weights.assign(data, data + known->values.elements());
+    const int index = new_tensor(value, known->values.shape, {known->scales[0], known->zero_points[0]});
+    push(std::move(q), index);
+    constant_tensors_[value] = index;
+    return index;
+  }
+  // Moved elements of a quantised value keep its scale.
+  const Node* node = maker(value);
+  if (node == nullptr) return -1;
+  if (!moves_elements(*node)) return -1;
+  const int source = find_operand(node->inputs[0]);
+  if (source < 0) return -1;
+  return dequantized_[value] = emit_node(*node, storage_of(source), value, value);
+}
+
+bool Lowering::moves_elements(const Node& node) const {
+  const legal::Operator* op = legal::find_operator(node);
+  if (op == nullptr || node.op == "Concat") return false;
+  const std::string unit = op->unit;
+  return (unit == "-" || unit == "reorder") && legal::first_broken(subject(node)) == nullptr;
+}
+
+int Lowering::operand(const Node& node, std::size_t input) {
+  const int found = find_operand(node.inputs.at(input));
+  if (found < 0) {
+    refuse(node, "its input ", node.inputs[input],
+           " is not quantised: expected QuantizeLinear and DequantizeLinear before it");
+  }
+  return found;
+}
+
+std::vector<double> Lowering::real_constant(const Node& node, std::size_t input) const {
+  const std::string& value = node.inputs.at(input);
+  if (const QuantizedConstant* known = constant(value)) {
+    std::vector<double> real;
+    std::int64_t inner = 1;
+    for (std::size_t d = size_of(known->axis) + 1; d < known->values.shape.size(); ++d) inner *= known->values.shape[d];
+    const auto channels = static_cast<std::int64_t>(known->scales.size());
+    for (std::int64_t i = 0; i < known->values.elements(); ++i) {
+      real.push_back(known->real(i, size_of((i / inner) % channels)));
+    }
+    return real;
+  }
+  if (!graph_.is_constant(value)) refuse(node, "its input ", value, " is computed: expected a constant");
+  return graph_.constants.at(value).as_doubles();
+}
+
+bool Lowering::is_input(const std::string& value) const {
+  return std::find(graph_.inputs.begin(), graph_.inputs.end(), value) != graph_.inputs.end();
 }
 
 const QuantizedConstant* Lowering::constant(const std::string& value) const {

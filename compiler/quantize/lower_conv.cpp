@@ -20,15 +20,7 @@ std::vector<double> Lowering::bias_sums(const Node& node, std::size_t input, con
                                         double in_scale, std::int64_t channels) const {
   std::vector<double> sums(size_of(channels), 0.0);
   if (node.inputs.size() <= input || node.inputs[input].empty()) return sums;
-  const std::string& value = node.inputs[input];
-  std::vector<double> real;
-  if (const QuantizedConstant* bias = constant(value)) {
-    for (std::int64_t i = 0; i < bias->values.elements(); ++i) real.push_back(bias->real(i, size_of(i)));
-  } else if (graph_.is_constant(value)) {
-    real = graph_.constants.at(value).as_doubles();
-  } else {
-    refuse(node, "its bias ", value, " is computed: expected a constant");
-  }
+  const std::vector<double> real = real_constant(node, input);
   if (real.size() != 1 && real.size() != sums.size()) {
     refuse(node, "bias of ", real.size(), " elements: expected ", channels);
   }
@@ -83,8 +75,8 @@ void Lowering::emit_conv(const Node& node, QNode q, int output) {
   if (weights == nullptr) refuse(node, "its weights ", node.inputs[1], " are not a constant behind DequantizeLinear");
   const Shape& w = weights->values.shape;
   const Shape& in = graph_.shape_of(node.inputs[0]);
-  if (w.size() != in.size() || w.size() < 3 || w.size() > 4) {
-    refuse(node, "weights of rank ", w.size(), " on an input of rank ", in.size(), ": expected both 3 or both 4");
+  if (w.size() != in.size()) {
+    refuse(node, "weights of rank ", w.size(), " on an input of rank ", in.size(), ": expected equal ranks");
   }
   if (weights->scales.size() > 1 && weights->axis != 0)
     refuse(node, "weight scales along axis ", weights->axis, ": expected 0");
@@ -107,51 +99,103 @@ void Lowering::emit_conv(const Node& node, QNode q, int output) {
   push(std::move(q), output);
 }
 
-/// Gemm and MatMul on [N, K]: a 1x1 convolution on maps of one pixel.
+namespace {
+
+/// From this many rows on a product with constant weights is one matrix product; below it is a 1x1 convolution on maps
+/// of one pixel.
+constexpr std::int64_t kMatrixRows = 8;
+
+/// Rows become columns.
+Tensor transposed(const Tensor& matrix) {
+  const std::int64_t rows = matrix.shape[0];
+  const std::int64_t columns = matrix.shape[1];
+  Tensor result = Tensor::make(matrix.dtype, {columns, rows});
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      result.data<std::int8_t>()[c * rows + r] = matrix.data<std::int8_t>()[r * columns + c];
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+/// Gemm and MatMul with constant weights on [..., K]: a 1x1 convolution on maps of one pixel, or a matrix product.
 void Lowering::emit_linear(const Node& node, QNode q, int output) {
-  q.op = QOp::conv;
   const int input = operand(node, 0);
   const QuantizedConstant* given = constant(node.inputs[1]);
   if (given == nullptr)
     refuse(node, "its second operand ", node.inputs[1], " is not a constant behind DequantizeLinear");
   const Shape& in = graph_.shape_of(node.inputs[0]);
   const Shape& shape = given->values.shape;
-  if (in.size() != 2 || shape.size() != 2) {
-    refuse(node, "operands of rank ", in.size(), " and ", shape.size(), ": expected 2 and 2");
+  if (in.size() < 2 || shape.size() != 2) {
+    refuse(node, "operands of rank ", in.size(), " and ", shape.size(), ": expected at least 2, and 2");
   }
-  const bool gemm = node.op == "Gemm";
-  if (gemm && (node.int_attr("transA", 0) != 0 || node.float_attr("alpha", 1.0F) != 1.0F ||
-               (node.inputs.size() > 2 && node.float_attr("beta", 1.0F) != 1.0F))) {
-    refuse(node, "transA, alpha or beta: expected transA = 0, alpha = beta = 1");
-  }
-  const bool rows = gemm && node.int_attr("transB", 0) != 0;  // already [N][K]
+  const bool rows = node.op == "Gemm" && node.int_attr("transB", 0) != 0;  // already [N][K]
   QuantizedConstant weights = *given;
   if (weights.scales.size() > 1 && weights.axis != (rows ? 0 : 1)) {
     refuse(node, "weight scales along axis ", weights.axis, ": expected ", rows ? 0 : 1, " (outputs)");
   }
   const std::int64_t n = shape[rows ? 0 : 1];
   const std::int64_t k = shape[rows ? 1 : 0];
-  if (k != in[1]) refuse(node, "inner dimensions ", in[1], " and ", k, " differ");
-  if (!rows) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      for (std::int64_t j = 0; j < k; ++j) {
-        weights.values.data<std::int8_t>()[i * k + j] = given->values.data<std::int8_t>()[j * n + i];
-      }
-    }
-  }
+  if (k != in.back()) refuse(node, "inner dimensions ", in.back(), " and ", k, " differ");
+  if (!rows) weights.values = transposed(given->values);
   q.inputs = {input};
   q.macs = macs(graph_, node);
   set_conv_numbers(node, weights, bias_sums(node, 2, weights, storage_of(input).scale, n), &q, input, output);
+  const std::int64_t m = element_count(in) / k;
+  if (in.size() == 2 && m < kMatrixRows) {
+    q.op = QOp::conv;
+  } else {
+    q.op = QOp::matmul;
+    q.m = m;
+    q.k = k;
+    q.n = n;
+    q.trans_b = true;
+    q.shared_b = true;
+  }
+  push(std::move(q), output);
+}
+
+void Lowering::emit_matmul(const Node& node, QNode q, int output) {
+  const QuantizedConstant* weights = constant(node.inputs[1]);
+  if (weights != nullptr && weights->values.shape.size() == 2) return emit_linear(node, std::move(q), output);
+  q.op = QOp::matmul;
+  const int a = operand(node, 0);
+  const int b = operand(node, 1);
+  const Shape& sa = graph_.shape_of(node.inputs[0]);
+  const Shape& sb = graph_.shape_of(node.inputs[1]);
+  q.m = sa[sa.size() - 2];
+  q.k = sa.back();
+  q.n = sb.back();
+  const std::int64_t batch_a = element_count(sa) / (q.m * q.k);
+  const std::int64_t batch_b = element_count(sb) / (q.k * q.n);
+  q.batch = std::max(batch_a, batch_b);
+  q.shared_a = batch_a < q.batch;
+  q.shared_b = batch_b < q.batch;
+  if (q.shared_b) {  // all rows of A meet one B
+    q.m *= q.batch;
+    q.batch = 1;
+    q.shared_b = false;
+  }
+  const double largest_a = std::max(127 - storage_of(a).zero_point, storage_of(a).zero_point + 128);
+  const double largest_b = std::max(127 - storage_of(b).zero_point, storage_of(b).zero_point + 128);
+  const double reach = largest_a * largest_b * static_cast<double>(q.k);
+  if (reach > static_cast<double>(INT32_MAX)) {
+    refuse(node, "its sums can reach ", reach, ": expected at most 2^31 - 1 (int32): a shorter inner dimension");
+  }
+  q.inputs = {a, b};
+  q.scales = {to_scale(storage_of(a).scale * storage_of(b).scale / storage_of(output).scale)};
+  q.macs = macs(graph_, node);
   push(std::move(q), output);
 }
 
 bool Lowering::emit_channel_constant(const Node& node, double sign, const QNode& prepared, int output) {
   const bool first = constant(node.inputs[0]) != nullptr;
   const QuantizedConstant* other = constant(node.inputs[first ? 0 : 1]);
-  const auto found = dequantized_.find(node.inputs[first ? 1 : 0]);
-  if (other == nullptr || found == dequantized_.end()) return false;
+  if (other == nullptr || constant(node.inputs[first ? 1 : 0]) != nullptr) return false;
   if (first && node.op == "Sub") return false;
-  const int input = found->second;
+  const int input = operand(node, first ? 1 : 0);
   const Shape& onnx_shape = result_.tensors[size_of(input)].onnx_shape;
   const std::int64_t channels = shape_of(input)[1];
   // The constant broadcast against the input must vary along axis 1 only.

@@ -1,6 +1,6 @@
 // Element-wise functions of one quantised value: the 256 results are computed once, by the float interpreter itself,
 // as the QDQ graph says: DequantizeLinear, the functions, QuantizeLinear.
-#include <algorithm>
+#include <functional>
 #include <set>
 
 #include "compiler/interpret/evaluate.hpp"
@@ -10,48 +10,39 @@
 namespace tessera::compiler {
 namespace {
 
-/// Position of the input that varies, or -1: unary functions, and binary ones whose other operands are single numbers.
-int varying_input(const Graph& graph, const Node& node) {
-  static const std::set<std::string> unary = {"Sigmoid", "Tanh",  "HardSigmoid", "HardSwish",  "LeakyRelu",
-                                              "Elu",     "Selu",  "Celu",        "Softplus",   "Softsign",
-                                              "Erf",     "Gelu",  "Mish",        "Abs",        "Neg",
-                                              "Exp",     "Log",   "Sqrt",        "Reciprocal", "Floor",
-                                              "Ceil",    "Round", "Sign",        "Sin",        "ThresholdedRelu",
-                                              "Cos",     "Relu",  "Clip",        "Identity"};
-  static const std::set<std::string> binary = {"Add", "Sub", "Mul", "Div", "Pow", "Min", "Max", "PRelu"};
-  if (!node.domain.empty()) return -1;
-  if (unary.count(node.op) != 0) {
-    for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-      if (!node.inputs[i].empty() && !graph.is_constant(node.inputs[i])) return -1;
-    }
-    return 0;
-  }
-  if (binary.count(node.op) == 0) return -1;
-  int varying = -1;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (graph.is_constant(node.inputs[i]) && graph.constants.at(node.inputs[i]).elements() == 1) continue;
-    if (varying >= 0) return -1;
-    varying = static_cast<int>(i);
-  }
-  return varying;
+bool is_function(const Node& node) {
+  static const std::set<std::string> names(legal::table_functions().begin(), legal::table_functions().end());
+  return (node.domain.empty() && names.count(node.op) != 0) || is_op(node, "Identity");
 }
 
 }  // namespace
 
 bool Lowering::emit_table(const std::string& value, const Storage& storage, int output) {
-  std::vector<std::pair<const Node*, int>> chain;  // from the last function to the first
-  std::string at = value;
-  while (dequantized_.count(at) == 0) {
+  // The functions between one quantised value and `value`, makers before readers.
+  std::vector<const Node*> functions;
+  std::set<std::string> seen;
+  std::string source;
+  const std::function<bool(const std::string&)> collect = [&](const std::string& at) {
+    if (seen.count(at) != 0) return true;
+    if (dequantized_.count(at) != 0 && at != value) {
+      if (!source.empty() && source != at) return false;
+      source = at;
+      return tensor(dequantized_.at(at)).dtype == DType::i8;
+    }
     const Node* node = maker(at);
-    if (node == nullptr) return false;
-    const int input = varying_input(graph_, *node);
-    if (input < 0) return false;
-    chain.emplace_back(node, input);
-    at = node->inputs[static_cast<std::size_t>(input)];
-  }
-  if (chain.empty()) return false;
-  const int input = dequantized_.at(at);
-  std::reverse(chain.begin(), chain.end());
+    if (node == nullptr || !is_function(*node) || graph_.dtype_of(at) != DType::f32) return false;
+    for (const std::string& input : node->inputs) {
+      if (input.empty() || (graph_.is_constant(input) && graph_.constants.at(input).elements() == 1)) continue;
+      if (const QuantizedConstant* known = constant(input); known != nullptr && known->values.elements() == 1) continue;
+      if (!collect(input)) return false;
+      if (graph_.shape_of(input) != graph_.shape_of(value)) return false;
+    }
+    seen.insert(at);
+    functions.push_back(node);
+    return true;
+  };
+  if (!collect(value) || source.empty() || functions.empty()) return false;
+  const int input = dequantized_.at(source);
 
   const auto quantization = [](const char* op, std::int32_t zero) {
     Node node;
@@ -64,18 +55,25 @@ bool Lowering::emit_table(const std::string& value, const Storage& storage, int 
   const auto [dequantize, in_zero] = quantization("DequantizeLinear", storage_of(input).zero_point);
   const Tensor in_scale = float_tensor({}, {static_cast<float>(storage_of(input).scale)});
   x = evaluate_node(dequantize, {&x, &in_scale, &in_zero}).at(0);
-  for (const auto& [node, varying] : chain) {
+  std::map<std::string, Tensor> values;
+  values[source] = std::move(x);
+  for (const Node* node : functions) {
     std::vector<const Tensor*> inputs;
-    for (std::size_t i = 0; i < node->inputs.size(); ++i) {
-      if (static_cast<int>(i) == varying)
-        inputs.push_back(&x);
-      else
-        inputs.push_back(node->inputs[i].empty() ? nullptr : &graph_.constants.at(node->inputs[i]));
+    for (const std::string& name : node->inputs) {
+      if (const QuantizedConstant* known = constant(name)) {
+        values[name] = float_tensor({}, {static_cast<float>(known->real(0, 0))});
+      }
+      const auto varying = values.find(name);
+      inputs.push_back(name.empty()              ? nullptr
+                       : varying != values.end() ? &varying->second
+                                                 : &graph_.constants.at(name));
     }
     Tensor y = evaluate_node(*node, inputs).at(0);
-    if (y.shape.size() != 1 || y.dtype != DType::f32) return false;  // a constant of higher rank widened it
-    x = std::move(y);
+    if (y.elements() != 256 || y.dtype != DType::f32) return false;
+    y.shape = {256};  // constants of higher rank widen it
+    values[node->outputs[0]] = std::move(y);
   }
+  x = std::move(values.at(value));
   for (std::int64_t i = 0; i < 256; ++i) {
     if (x.data<float>()[i] != x.data<float>()[i]) x.data<float>()[i] = 0.0F;  // log of a negative number: no real value
   }
@@ -85,11 +83,11 @@ bool Lowering::emit_table(const std::string& value, const Storage& storage, int 
 
   QNode q;
   q.op = QOp::table;
-  q.name = chain.front().first->name;
-  q.onnx_op = chain.front().first->op;
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    if (i > 0) q.fused.push_back(chain[i].first->name);
-    q.fused.insert(q.fused.end(), chain[i].first->fused.begin(), chain[i].first->fused.end());
+  q.name = functions.front()->name;
+  q.onnx_op = functions.front()->op;
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    if (i > 0) q.fused.push_back(functions[i]->name);
+    q.fused.insert(q.fused.end(), functions[i]->fused.begin(), functions[i]->fused.end());
   }
   q.inputs = {input};
   q.table.assign(table.data<std::int8_t>(), table.data<std::int8_t>() + 256);

@@ -13,21 +13,25 @@ class Views {
 
   void run() {
     for (QNode& node : graph_.nodes) {
-      if (node.op == QOp::view && !is_boundary(node.output) &&
-          tensor(node.inputs[0]).shape == tensor(node.output).shape) {
+      if (node.op == QOp::view) {
         bypass(node);
       } else if (node.op == QOp::conv) {
         widen(&node);
       }
     }
+    graph_.nodes.erase(
+        std::remove_if(graph_.nodes.begin(), graph_.nodes.end(), [](const QNode& node) { return node.output < 0; }),
+        graph_.nodes.end());
     remove_unread();
     compact();
   }
 
  private:
   [[nodiscard]] QTensor& tensor(int index) { return graph_.tensors[size_of(index)]; }
-  [[nodiscard]] bool is_boundary(int index) const {
-    return std::find(graph_.outputs.begin(), graph_.outputs.end(), index) != graph_.outputs.end();
+  [[nodiscard]] std::ptrdiff_t readers(int index) const {
+    std::ptrdiff_t count = std::count(graph_.outputs.begin(), graph_.outputs.end(), index);
+    for (const QNode& node : graph_.nodes) count += std::count(node.inputs.begin(), node.inputs.end(), index);
+    return count;
   }
   QNode* maker(int index) {
     for (QNode& node : graph_.nodes) {
@@ -36,14 +40,29 @@ class Views {
     return nullptr;
   }
 
-  /// Readers read the view's input; what they absorbed is named.
-  void bypass(const QNode& view) {
+  /// Operators that number elements and do not look at shapes.
+  static bool is_linear(const QNode& node) {
+    return node.op == QOp::move || node.op == QOp::matmul || node.op == QOp::view;
+  }
+
+  /// A view behind a linear operator that nobody else reads is that operator's own result. Other readers of a view read
+  /// its input where the shapes are equal or do not matter; what they absorbed is named.
+  void bypass(QNode& view) {
+    QNode* before = maker(view.inputs[0]);
+    if (before != nullptr && is_linear(*before) && before->op != QOp::view && readers(view.inputs[0]) == 1) {
+      before->output = view.output;
+      note(view, before);
+      view.inputs.clear();
+      view.output = -1;  // taken out below
+      return;
+    }
+    const bool same = tensor(view.inputs[0]).shape == tensor(view.output).shape;
     for (QNode& reader : graph_.nodes) {
       bool reads = false;
       for (int& input : reader.inputs) {
         if (input != view.output) continue;
         // The host reads ONNX's own shape, so it keeps the view.
-        if (reader.op == QOp::host) continue;
+        if (reader.op == QOp::host || !(same || is_linear(reader))) continue;
         input = view.inputs[0];
         reads = true;
       }
