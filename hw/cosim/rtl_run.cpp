@@ -136,6 +136,8 @@ void Driver::begin_section(Cycles n) {
   for (std::uint32_t b = 0; b < platform::kBaseRegisters; ++b) {
     core_->write_register(reg::kBaseLow + b * 16, low(layout_.base[b]));
     core_->write_register(reg::kBaseHigh + b * 16, high(layout_.base[b]));
+    core_->write_register(reg::kLimitLow + b * 16, low(layout_.limit[b]));
+    core_->write_register(reg::kLimitHigh + b * 16, high(layout_.limit[b]));
   }
   for (const std::uint8_t queue : kQueueOfUnit) core_->write_register(reg::kWritePointer + queue * 16u, 0);
   for (std::size_t s = 0; s < section.streams.size(); ++s) {

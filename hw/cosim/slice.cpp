@@ -6,6 +6,7 @@
 #include "hw/models/reorder/cost.hpp"
 #include "isa/isa.hpp"
 #include "isa/semantics/dma.hpp"
+#include "isa/semantics/legal.hpp"
 #include "rtl_parameters.hpp"
 
 namespace tessera::cosim {
@@ -46,6 +47,10 @@ std::string missing(const isa::Reorder& r, const isa::ChipConfig& chip) {
     lines *= dim.count;
   }
   if (!whole) return "runs, bases and strides that are not whole lines";
+  // Out of the scratchpad: a fault on both sides, with nothing to count.
+  isa::Instruction instruction;
+  instruction.body = r;
+  if (semantics::find_fault(instruction, chip, {})) return "";
   if (hw::reorder_steps(r, chip) != lines) return "runs that share a step";
   return "";
 }

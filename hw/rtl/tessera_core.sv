@@ -54,6 +54,8 @@ module tessera_core (
 
   logic                            doorbell, running, fault;
   logic [7:0][AddrWidth-1:0]       base;
+  logic [7:0][63:0]                limit;
+  fault_cause_e [Units-1:0]        range;
   logic [Units-1:0][AddrWidth-1:0] ring_base;
   logic [Units-1:0][31:0]          ring_words, write_pointer, read_pointer;
   logic [3:0]                      fault_queue;
@@ -73,6 +75,7 @@ module tessera_core (
     .rdata_o(reg_rdata_o),
     .doorbell_o(doorbell),
     .base_o(base),
+    .limit_o(limit),
     .ring_base_o(ring_base),
     .ring_words_o(ring_words),
     .write_pointer_o(write_pointer),
@@ -128,7 +131,8 @@ module tessera_core (
     .done_i(finish_o),
     .start_o,
     .start_nop_o(start_nop),
-    .head_o(head)
+    .head_o(head),
+    .range_i(range)
   );
 
   // ---- units
@@ -146,6 +150,14 @@ module tessera_core (
   for (genvar u = 0; u < Units; u++) begin : g_nop
     assign nop_body[u] = head[u][NopBits-1:HeaderBits];
   end
+
+  tessera_range_check u_range_check (
+    .load_i(load_body),
+    .store_i(store_body),
+    .reorder_i(reorder_body),
+    .limit_i(limit),
+    .cause_o(range)
+  );
 
   tessera_load u_load (
     .clk_i,

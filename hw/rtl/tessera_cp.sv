@@ -35,7 +35,8 @@ module tessera_cp (
   input  logic [tessera_core_pkg::Units-1:0] done_i,
   output logic [tessera_core_pkg::Units-1:0] start_o,
   output logic [tessera_core_pkg::Units-1:0] start_nop_o,
-  output logic [tessera_core_pkg::Units-1:0][1023:0] head_o
+  output logic [tessera_core_pkg::Units-1:0][1023:0] head_o,
+  input  tessera_isa_pkg::fault_cause_e [tessera_core_pkg::Units-1:0] range_i  // of the heads, unless a NOP
 );
 
   import tessera_isa_pkg::*;
@@ -138,7 +139,7 @@ module tessera_cp (
   end
 
   // ---- starts and signals
-  logic [Units-1:0]           met, overflow, may_start;
+  logic [Units-1:0]           met, overflow, may_start, would_start, out_of_range;
   wait_t [Units-1:0][3:0]     waits;
   signal_t [Units-1:0][3:0]   signals;
   logic                       arriving;
@@ -164,10 +165,13 @@ module tessera_cp (
     );
 
     assign may_start[u] = running_o && !halted[u] && !exhausted[u] && head_valid[u];
-    assign start_o[u] = may_start[u] && !head_illegal[u] && met[u]
-                        && (head_nop[u] ? ready_nop_i[u] : ready_i[u]);
+    // A range fault is raised in the cycle in which the instruction would have started.
+    assign would_start[u] = may_start[u] && !head_illegal[u] && met[u]
+                            && (head_nop[u] ? ready_nop_i[u] : ready_i[u]);
+    assign out_of_range[u] = would_start[u] && !head_nop[u] && range_i[u] != FaultCauseNone;
+    assign start_o[u] = would_start[u] && !out_of_range[u];
     assign start_nop_o[u] = start_o[u] && head_nop[u];
-    assign halt[u] = (may_start[u] && head_illegal[u]) || bus_error[u] || overflow[u];
+    assign halt[u] = (may_start[u] && head_illegal[u]) || out_of_range[u] || bus_error[u] || overflow[u];
   end
 
   tessera_semaphores u_semaphores (
@@ -214,6 +218,11 @@ module tessera_cp (
       if (!fault_found && may_start[u] && head_illegal[u]) begin
         fault_found = 1'b1;
         cause = FaultCauseIllegalWord;
+        fault_unit = UnitWidth'(u);
+      end
+      if (!fault_found && out_of_range[u]) begin
+        fault_found = 1'b1;
+        cause = range_i[u];
         fault_unit = UnitWidth'(u);
       end
       if (!fault_found && bus_error[u]) begin

@@ -11,6 +11,7 @@ module tessera_registers (
   // To the command processor
   output logic        doorbell_o,
   output logic [7:0][tessera_core_pkg::AddrWidth-1:0] base_o,
+  output logic [7:0][63:0] limit_o,
   output logic [tessera_core_pkg::Units-1:0][tessera_core_pkg::AddrWidth-1:0] ring_base_o,
   output logic [tessera_core_pkg::Units-1:0][31:0] ring_words_o,
   output logic [tessera_core_pkg::Units-1:0][31:0] write_pointer_o,
@@ -45,12 +46,14 @@ module tessera_registers (
   endfunction
 
   logic [7:0][AddrWidth-1:0]       base_q;
+  logic [7:0][63:0]                limit_q;
   logic [Units-1:0][AddrWidth-1:0] ring_base_q;
   logic [Units-1:0][31:0]          ring_words_q, write_pointer_q;
   logic [3:0]                      select_q;
   logic [Units-1:0][63:0]          conflicts_q;
 
   assign base_o = base_q;
+  assign limit_o = limit_q;
   assign ring_base_o = ring_base_q;
   assign ring_words_o = ring_words_q;
   assign write_pointer_o = write_pointer_q;
@@ -60,6 +63,7 @@ module tessera_registers (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       base_q <= '0;
+      limit_q <= '0;
       ring_base_q <= '0;
       ring_words_q <= '0;
       write_pointer_q <= '0;
@@ -71,6 +75,8 @@ module tessera_registers (
         if (write_i && addr_i == RegBaseHigh + 16'(i * RegBaseHighStride)) begin
           base_q[i][AddrWidth-1:32] <= wdata_i[AddrWidth-33:0];
         end
+        if (write_i && addr_i == RegLimitLow + 16'(i * RegLimitLowStride)) limit_q[i][31:0] <= wdata_i;
+        if (write_i && addr_i == RegLimitHigh + 16'(i * RegLimitHighStride)) limit_q[i][63:32] <= wdata_i;
       end
       for (int unsigned u = 0; u < Units; u++) begin
         logic [15:0] at;

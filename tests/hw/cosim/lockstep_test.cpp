@@ -213,9 +213,7 @@ std::string last_cycle(const std::string& text) {
 struct Failures {
   std::string model, rtl;
 };
-Failures fail_both(const isa::Program& program) {
-  const isa::ChipConfig chip = tiny();
-  const platform::DramLayout layout = platform::place_program(program, chip);
+Failures fail_both(const isa::Program& program, const isa::ChipConfig& chip, const platform::DramLayout& layout) {
   Failures failures;
   hw::DramStorage dram;
   platform::load_program(program, layout, dram);
@@ -226,6 +224,11 @@ Failures fail_both(const isa::Program& program) {
   }
   failures.rtl = run_on_rtl(program, chip, layout, dram, 100000).failure;
   return failures;
+}
+
+Failures fail_both(const isa::Program& program) {
+  const isa::ChipConfig chip = tiny();
+  return fail_both(program, chip, platform::place_program(program, chip));
 }
 
 TEST(LockstepFailures, StuckInTheSameCycle) {
@@ -254,6 +257,80 @@ TEST(LockstepFailures, IllegalWord) {
   const Failures failures = fail_both(builder.program());
   EXPECT_NE(failures.rtl.find("fault illegal_word: section main, store word 1"), std::string::npos) << failures.rtl;
   EXPECT_EQ(last_cycle(failures.model), last_cycle(failures.rtl));
+}
+
+TEST(LockstepFailures, BusErrorOfEveryManager) {
+  // One kind of buffers lies behind the end of the DRAM.
+  const isa::ChipConfig chip = tiny({"dram.size_bytes=1048576"});
+  const struct {
+    std::size_t outside;
+    const char* queue;
+  } cases[] = {{1, "load"}, {2, "store"}, {4, "load"}};
+  for (const auto& c : cases) {
+    ProgramBuilder builder = with_buffers();
+    builder.add(QueueId::load, load_rows(BufferKind::input, 8, 100, 3, 0));
+    builder.add(QueueId::store, store_rows(BufferKind::output, 8, 100, 3, 4096));
+    builder.nop(QueueId::reorder, 900).nop(QueueId::load, 5).nop(QueueId::store, 5);
+    platform::DramLayout layout = platform::place_program(builder.program(), tiny());
+    layout.base = {0, 0, 65536, 0, 131072, 0, 0, 0};
+    layout.base[c.outside] = 1048576;
+    const Failures failures = fail_both(builder.program(), chip, layout);
+    SCOPED_TRACE(failures.model + " / " + failures.rtl);
+    EXPECT_EQ(failures.rtl.rfind(std::string("fault bus_error: section main, ") + c.queue, 0), 0u);
+    EXPECT_EQ(failures.model.rfind("fault bus_error: section main, ", 0), 0u);
+    EXPECT_EQ(last_cycle(failures.model), last_cycle(failures.rtl));
+  }
+}
+
+TEST(LockstepFailures, RangesOfEveryUnit) {
+  // In the cycle of the would-be start, behind a NOP of the queue; what ends exactly at the limit is legal.
+  constexpr std::uint32_t kSram = 65536;
+  const auto load = [](std::int64_t offset, std::uint32_t sram, std::int64_t dram_stride, std::int32_t sram_stride) {
+    isa::Load l = load_rows(BufferKind::input, static_cast<std::uint64_t>(offset), 8, 3, sram);
+    l.dims[2].dram_stride = dram_stride;
+    l.dims[2].sram_stride = sram_stride;
+    return l;
+  };
+  const auto copy = [](std::uint32_t src, std::uint32_t dst, std::int32_t src_stride, std::int32_t dst_stride) {
+    isa::Reorder r = copy_lines(src, dst, 1, 3, 0);
+    r.dims[4].src_stride = src_stride;
+    r.dims[4].dst_stride = dst_stride;
+    return r;
+  };
+  const struct {
+    isa::Body body;
+    const char* cause;
+  } cases[] = {{load(16384 - 24, 0, 8, 8), ""},
+               {load(16384 - 23, 0, 8, 8), "dram_limit"},
+               {load(16, 0, -8, 8), ""},
+               {load(15, 0, -8, 8), "dram_limit"},
+               {load(0, kSram - 24, 8, 8), ""},
+               {load(0, kSram - 23, 8, 8), "sram_range"},
+               {load(0, 15, 8, -8), "sram_range"},
+               {load(16380, 15, 8, -8), "dram_limit"},
+               {store_rows(BufferKind::output, 16384 - 8, 8, 1, kSram - 8), ""},
+               {store_rows(BufferKind::output, 16384 - 7, 8, 1, 0), "dram_limit"},
+               {store_rows(BufferKind::output, 0, 8, 1, kSram - 7), "sram_range"},
+               {copy(kSram - 24, 16, 8, -8), ""},
+               {copy(kSram - 16, 16, 8, -8), "sram_range"},
+               {copy(0, 8, 8, -8), "sram_range"}};
+  for (const auto& c : cases) {
+    ProgramBuilder builder = with_buffers();
+    const QueueId queue = std::holds_alternative<isa::Load>(c.body)    ? QueueId::load
+                          : std::holds_alternative<isa::Store>(c.body) ? QueueId::store
+                                                                       : QueueId::reorder;
+    builder.nop(queue, 20).add(queue, c.body).nop(queue, 3);
+    const Failures failures = fail_both(builder.program());
+    SCOPED_TRACE(failures.model + " / " + failures.rtl);
+    if (*c.cause == 0) {
+      EXPECT_EQ(failures.model + failures.rtl, "");
+      continue;
+    }
+    const std::string text = std::string("fault ") + c.cause + ": section main, " + isa::to_string(queue) + " word 1 ";
+    EXPECT_EQ(failures.rtl.rfind(text, 0), 0u);
+    EXPECT_EQ(failures.model.rfind(std::string("fault ") + c.cause, 0), 0u);
+    EXPECT_EQ(last_cycle(failures.model), last_cycle(failures.rtl));
+  }
 }
 
 TEST(LockstepFailures, WritePointerInsideAnInstruction) {
