@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "compiler/schedule/move_nest.hpp"
+#include "compiler/schedule/patches.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
 
@@ -12,6 +14,7 @@ namespace tessera::compiler {
 namespace {
 
 constexpr std::int64_t kLargestKernel = 255;
+constexpr std::int64_t kPatchShare = 4;  // patches take at most this part of the SRAM
 constexpr std::int64_t kLongRow = 64;  // pixels of a row where a map channels last may choose
 
 MapShape map_shape(const QTensor& t) {
@@ -215,6 +218,9 @@ class Builder {
     const MapShape map = value(base).shape;
     const bool flat = !(map == seen) && flattened(node, map, seen);
     const int read = blocked(flat ? base : tensor);
+    if (!flat && chip_.cores == 1 && !window_fits(node, value(read).shape, value(node.output).shape, chip_)) {
+      return add_patches(node, read);
+    }
     Layer& layer = add_layer(LayerKind::conv, node);
     set_window(layer, node);
     if (flat) {
@@ -226,6 +232,47 @@ class Builder {
     give_root(layer, node.output);
     const bool depthwise = node.groups > 1 && layer.in.c == node.groups && layer.out.c == node.groups;
     layer.mode = depthwise ? isa::ConvMode::depthwise : isa::ConvMode::dense;
+  }
+
+  /// A kernel whose window is too large for the engine: REORDER lays the taps of each channel side by side as channels
+  /// (padding is the fill), and 1x1 convolutions reduce them. By ranges of groups, so that patches stay small.
+  void add_patches(const QNode& node, int read) {
+    const MapShape in = value(read).shape, out = value(node.output).shape;
+    const std::int64_t taps = std::int64_t{node.kh} * node.kw;
+    const std::int64_t cin_g = in.c / node.groups, cout_g = out.c / node.groups;
+    const std::int64_t cb = chip_.layout.channel_block;
+    // Groups of a part: both channel ranges start on a block.
+    const std::int64_t granule = std::lcm(cb / std::gcd(cb, cin_g), cb / std::gcd(cb, cout_g));
+    const std::int64_t group_bytes = cin_g * taps * out.h * round_up(out.w, chip_.sram.line_bytes / cb);
+    const std::int64_t room = chip_.sram.banks * chip_.sram.size_bytes / kPatchShare;
+    const std::int64_t part = std::max<std::int64_t>(granule, room / group_bytes / granule * granule);
+    const int root = new_root(out, name(node.output));
+    for (std::int64_t first = 0; first < node.groups; first += part) {
+      const std::int64_t groups = std::min(part, node.groups - first);
+      Value patches;
+      patches.tensor = value(read).tensor;
+      patches.shape = {out.n, groups * cin_g * taps, out.h, out.w};
+      patches.root = new_root(patches.shape, node.name + " patches");
+      out_.values.push_back(patches);
+      const int map = static_cast<int>(out_.values.size()) - 1;
+      out_.owned.push_back(patch_move(node, in, patches.shape, first * cin_g, groups * cin_g,
+                                      graph_.tensors[index(patches.tensor)].zero_point));
+      Layer& move = add_layer(LayerKind::move, out_.owned.back());
+      move.inputs = {read};
+      move.in = in;
+      move.out = patches.shape;
+      move.output = map;
+      move.output_root = patches.root;
+      out_.owned.push_back(reduce_patches(node, cin_g, cout_g, first, groups));
+      Layer& layer = add_layer(LayerKind::conv, out_.owned.back());
+      layer.inputs = {map};
+      layer.in = patches.shape;
+      layer.out = {out.n, groups * cout_g, out.h, out.w};
+      layer.output = node.output;
+      layer.output_root = root;
+      layer.output_channel = first * cout_g;
+    }
+    value(node.output).root = root;
   }
 
   /// Readers of a tensor: nodes, graph outputs.
@@ -253,7 +300,7 @@ class Builder {
     if (maker < 0 || other_made >= maker) return -1;  // the other operand must be there when the convolution drains
     const Layer& layer = out_.layers[static_cast<std::size_t>(maker)];
     const bool free =
-        layer.kind == LayerKind::conv && layer.residual == nullptr && layer.node->lo == -128 && layer.node->hi == 127;
+        layer.kind == LayerKind::conv && layer.residual == nullptr && layer.out == value(tensor).shape && layer.node->lo == -128 && layer.node->hi == 127;
     return free ? maker : -1;
   }
 

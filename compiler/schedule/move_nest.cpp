@@ -199,14 +199,21 @@ isa::Reorder instruction(std::int64_t src, std::int64_t dst, std::vector<MoveLoo
 /// Orders of the loops worth trying; the cheapest by the unit's own cost function.
 isa::Reorder cheapest(std::int64_t src, std::int64_t dst, const std::vector<MoveLoop>& plain,
                       const std::vector<MoveLoop>& channels, const UnitCost& cost) {
-  std::vector<MoveLoop> candidates[3];
-  candidates[0] = plain;
-  candidates[0].insert(candidates[0].end(), channels.begin(), channels.end());
-  candidates[1] = channels;
-  candidates[1].insert(candidates[1].end(), plain.begin(), plain.end());
-  candidates[2] = candidates[0];
-  std::stable_sort(candidates[2].begin(), candidates[2].end(),
-                   [](const MoveLoop& a, const MoveLoop& b) { return std::abs(a.dst) > std::abs(b.dst); });
+  // Bytes of one pair of lines should follow each other: the inner channel loops inside the pixels, the outer ones
+  // (blocks) outside.
+  std::vector<std::vector<MoveLoop>> candidates;
+  for (std::size_t outer = 0; outer <= channels.size(); ++outer) {
+    const auto cut = channels.begin() + static_cast<std::ptrdiff_t>(outer);
+    candidates.emplace_back(channels.begin(), cut);
+    candidates.back().insert(candidates.back().end(), plain.begin(), plain.end());
+    candidates.back().insert(candidates.back().end(), cut, channels.end());
+  }
+  candidates.push_back(candidates.front());
+  std::stable_sort(candidates.back().begin(), candidates.back().end(),
+                   [](const MoveLoop& x, const MoveLoop& y) { return std::abs(x.dst) > std::abs(y.dst); });
+  candidates.push_back(candidates.front());
+  std::stable_sort(candidates.back().begin(), candidates.back().end(),
+                   [](const MoveLoop& x, const MoveLoop& y) { return std::abs(x.src) > std::abs(y.src); });
   std::optional<isa::Reorder> best;
   Cycles least = 0;
   for (const auto& loops : candidates) {

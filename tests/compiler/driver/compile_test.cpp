@@ -77,6 +77,18 @@ TEST(SmallSram, TilesThroughDramEqualTheGraph) {
   }
 }
 
+// Kernels that no window holds become patches and 1x1 convolutions.
+TEST(SmallWindow, PatchesEqualTheGraph) {
+  const isa::ChipConfig chip = isa::load_chip("tiny", {"conv.window_bytes=64"});
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    expect_equal(testing::random_graph(seed, 13, seed % 5 == 0 ? 2 : 1), chip, ScheduleKind::layer, seed);
+    if (HasFatalFailure()) return;
+  }
+  QBuilder b(14);
+  b.output(b.conv(b.conv(b.input(1, 3, 9, 9), 22, {}), 22, {5, 5, 2, 2, 1, 1, 2, 2, 2, 2}, 22));
+  expect_equal(b.graph, isa::load_chip("tiny", {"sram.size_bytes=2048"}), ScheduleKind::layer, 14);
+}
+
 TEST(SmallSram, MovesAndProductsThroughDramEqualTheGraph) {
   const isa::ChipConfig chip = isa::load_chip("tiny", {"sram.size_bytes=1024"});
   for (std::uint64_t seed = 401; seed <= 430; ++seed) {
