@@ -7,11 +7,14 @@
 #include "compiler/passes/dead.hpp"
 #include "compiler/passes/explicit_windows.hpp"
 #include "compiler/passes/identity.hpp"
+#include "compiler/passes/layer_norm.hpp"
 #include "compiler/passes/linear.hpp"
 #include "compiler/passes/pad.hpp"
+#include "compiler/passes/reciprocal.hpp"
 #include "compiler/passes/reshape.hpp"
 #include "compiler/passes/settle_softmax.hpp"
 #include "compiler/passes/shape_inference.hpp"
+#include "compiler/passes/token_linear.hpp"
 #include "hw/common/error.hpp"
 
 namespace tessera::compiler {
@@ -28,6 +31,11 @@ const std::vector<Pass>& all_passes() {
        remove_identity},
       {"merge-reshapes", "Chains of Reshape, Flatten, Squeeze and Unsqueeze become one Reshape to a constant shape.",
        merge_reshapes},
+      {"fuse-layer-norm", "Layer normalisation spelled out in small operators becomes LayerNormalization.",
+       fuse_layer_norm},
+      {"div-to-mul", "Div by a constant becomes Mul by its reciprocals.", divide_by_multiplying},
+      {"tokens-to-gemm", "MatMul of tokens with a constant matrix, and the bias behind it, become a Gemm on rows.",
+       tokens_to_gemm},
       {"fold-pad", "A Pad of zeros in front of a Conv becomes the Conv's pads.", fold_pad},
       {"fold-bias-add", "An Add of a constant per channel behind Conv, ConvTranspose or Gemm becomes its bias.",
        fold_bias_add},
@@ -44,8 +52,9 @@ const std::vector<Pass>& all_passes() {
 
 const std::vector<std::string>& canonical_passes() {
   static const std::vector<std::string> names = {
-      "settle-softmax", "explicit-windows", "remove-identity",  "merge-reshapes", "fold-pad",
-      "fold-bias-add",  "fold-batch-norm",  "normalise-linear", "fold-bias-add",  "remove-dead"};
+      "settle-softmax",   "explicit-windows", "remove-identity", "merge-reshapes", "fuse-layer-norm",
+      "div-to-mul",       "tokens-to-gemm",   "fold-pad",        "fold-bias-add",  "fold-batch-norm",
+      "normalise-linear", "fold-bias-add",    "remove-dead"};
   return names;
 }
 
