@@ -155,7 +155,8 @@ std::vector<DmaPiece> image_pieces(const DramMap& map, std::int64_t n, const Row
     } else if (map.nhwc && whole_pixels) {
       // One row a pixel: its blocks are groups.
       const std::int64_t bytes = channels.count();
-      if (&run == &runs.front()) add(bytes, cb, sram_block, {}, {rows.count(), w * map.shape.c, sram_row}, {w, map.shape.c, cb});
+      if (&run == &runs.front())
+        add(bytes, cb, sram_block, {}, {rows.count(), w * map.shape.c, sram_row}, {w, map.shape.c, cb});
     } else if (map.nhwc) {
       add(lanes, lanes, lanes, {run.blocks, cb, sram_block}, {rows.count(), w * map.shape.c, sram_row},
           {w, map.shape.c, cb});

@@ -14,8 +14,8 @@ namespace tessera::compiler {
 namespace {
 
 constexpr std::int64_t kMoveInstructions = 32;  // of a move in SRAM; it is cut into tiles as long as it has fewer
-constexpr std::int64_t kTilesAhead = 4;        // a tile takes at most this part of the SRAM that is free
-constexpr std::int64_t kLeastTiles = 4;        // of a batch, so that LOAD, GEMM and STORE overlap
+constexpr std::int64_t kTilesAhead = 4;         // a tile takes at most this part of the SRAM that is free
+constexpr std::int64_t kLeastTiles = 4;         // of a batch, so that LOAD, GEMM and STORE overlap
 constexpr std::int64_t kFillBytes = 64 * 1024;  // of the constant that padding is stored from
 
 }  // namespace
@@ -257,8 +257,8 @@ void Walk::stream_layer(int id) {
       inner *= piece.count[d - 1];
       cut = d - 1;
     }
-    const std::int64_t whole = std::accumulate(piece.count.begin(), piece.count.end(), std::int64_t{1},
-                                               std::multiplies<>());
+    const std::int64_t whole =
+        std::accumulate(piece.count.begin(), piece.count.end(), std::int64_t{1}, std::multiplies<>());
     if (inner == whole) inner /= piece.count[cut];
     const std::int64_t most = std::max<std::int64_t>(1, budget / inner);
     const std::int64_t part = ceil_div(piece.count[cut], ceil_div(piece.count[cut], most));
@@ -328,7 +328,8 @@ void Walk::gemm_layer(int id) {
     }
   }
   const std::int64_t least = needed(batches, m, n);
-  if (least > free) throw NoRoom{id, detail::concat("its smallest tile takes ", least * line, " bytes (operands, result)"), true};
+  if (least > free)
+    throw NoRoom{id, detail::concat("its smallest tile takes ", least * line, " bytes (operands, result)"), true};
   LayerNote note;
   note.layer = static_cast<std::uint16_t>(id);
   note.tile_rows = m;
@@ -425,9 +426,9 @@ void Walk::gemm_tile(int id, std::int64_t batch, std::int64_t batches, const Row
     const std::int64_t bytes = semantics::kParamBytes * n.count();
     params = take(id, 0, ceil_div(bytes, line), Fit::oldest, "parameters");
     put(gemm.p_base, params.first * line);
-    for (const DmaPiece& piece : linear_pieces(isa::base_register_of(isa::BufferKind::weights),
-                                               c.params_offset + semantics::kParamBytes * n.first, params.first * line,
-                                               bytes, 0, 0)) {
+    for (const DmaPiece& piece :
+         linear_pieces(isa::base_register_of(isa::BufferKind::weights),
+                       c.params_offset + semantics::kParamBytes * n.first, params.first * line, bytes, 0, 0)) {
       WorkItem& w = item(0, isa::QueueId::load, id);
       w.kind = isa::Traffic::params;
       w.useful_bytes = piece.bytes;

@@ -14,8 +14,9 @@ namespace tessera::compiler {
 namespace {
 
 constexpr std::int64_t kLargestKernel = 255;
+constexpr std::int64_t kRow = 16;        // bytes from which on a row is worth a DRAM access of its own
 constexpr std::int64_t kPatchShare = 4;  // patches take at most this part of the SRAM
-constexpr std::int64_t kLongRow = 64;  // pixels of a row where a map channels last may choose
+constexpr std::int64_t kLongRow = 64;    // pixels of a row where a map channels last may choose
 
 MapShape map_shape(const QTensor& t) {
   TESSERA_CHECK(t.shape.size() == 4, t.name, ": rank ", t.shape.size(), " in the quantised graph");
@@ -122,9 +123,7 @@ class Builder {
     return root;
   }
   /// Some layer writes the value's map.
-  bool made(int v) {
-    return value(v).root >= 0 && !out_.roots[static_cast<std::size_t>(value(v).root)].imported;
-  }
+  bool made(int v) { return value(v).root >= 0 && !out_.roots[static_cast<std::size_t>(value(v).root)].imported; }
 
   /// The value whose blocked map a reader of `tensor` reads: itself, or the one it is a view of.
   int blocked(int tensor) {
@@ -299,8 +298,8 @@ class Builder {
     }
     if (maker < 0 || other_made >= maker) return -1;  // the other operand must be there when the convolution drains
     const Layer& layer = out_.layers[static_cast<std::size_t>(maker)];
-    const bool free =
-        layer.kind == LayerKind::conv && layer.residual == nullptr && layer.out == value(tensor).shape && layer.node->lo == -128 && layer.node->hi == 127;
+    const bool free = layer.kind == LayerKind::conv && layer.residual == nullptr && layer.out == value(tensor).shape &&
+                      layer.node->lo == -128 && layer.node->hi == 127;
     return free ? maker : -1;
   }
 
@@ -705,8 +704,15 @@ class Builder {
   }
 
   bool add_reorder(const QNode& node) {
-    const int reader = read_as_map(node.output);
-    if (reader < 0 || chip_.cores > 1 || through_dram_.count(node.name) != 0) return false;
+    int reader = read_as_map(node.output);
+    if (chip_.cores > 1 || through_dram_.count(node.name) != 0) return false;
+    if (reader < 0) {  // wanted in DRAM alone: rows that are long enough go there by LOAD and STORE
+      const auto rows = [](const QMove& p) {
+        return p.src_stride[5] == 1 && p.dst_stride[5] == 1 && p.count[5] >= kRow;
+      };
+      if (std::all_of(node.pieces.begin(), node.pieces.end(), rows)) return false;
+      reader = node.output;
+    }
     std::vector<MapShape> shapes;
     bool any = false;  // else rows of images in DRAM move as well by LOAD and STORE
     for (const int t : node.inputs) {
@@ -782,8 +788,8 @@ class Builder {
   std::vector<int> producer_;  // node, -1: graph input
   std::vector<std::vector<const QNode*>> readers_of_;
   std::vector<std::pair<int, int>> late_copies_;
-  std::map<int, int> placed_;  // roots that became part of another
-  std::map<int, int> shaped_;  // tensor -> the view of it that has its map
+  std::map<int, int> placed_;             // roots that became part of another
+  std::map<int, int> shaped_;             // tensor -> the view of it that has its map
   std::map<int, std::vector<int>> last_;  // tensor -> its maps channels last
   // A move whose output is a way to see an imported map; its image needs a layer when somebody wants it.
   std::map<int, const QNode*> only_seen_;

@@ -45,9 +45,9 @@ struct Root {
   bool imported = false;  // its values come from images (graph input, host step, view through DRAM), not from a layer
   int image = -1;         // imported: index into LayerGraph::images
   bool channels_last = false;  // imported: the image holds it pixel by pixel
-  int first_layer = -1;   // layer that writes it first (imported: reads it first)
-  int last_layer = -1;    // layer that touches it last
-  bool read = false;      // some layer reads it
+  int first_layer = -1;        // layer that writes it first (imported: reads it first)
+  int last_layer = -1;         // layer that touches it last
+  bool read = false;           // some layer reads it
 };
 
 /// A tensor in DRAM in the order of its ONNX shape (linear), unpadded.
@@ -55,16 +55,16 @@ struct Image {
   int tensor = -1;  // whose name, scale and shape it has
   isa::BufferKind kind = isa::BufferKind::scratch;
   std::int64_t bytes = 0;
-  bool host = false;         // read or written by a host step
-  bool linear = false;       // read element by element in ONNX's order, not as a map
+  bool host = false;                // read or written by a host step
+  bool linear = false;              // read element by element in ONNX's order, not as a map
   const QNode* constant = nullptr;  // kind weights: the node whose elements it holds
-  std::uint32_t buffer = 0;  // index into Program::buffers, set when DRAM is laid out
-  std::uint64_t offset = 0;  // from the base register of the kind
+  std::uint32_t buffer = 0;         // index into Program::buffers, set when DRAM is laid out
+  std::uint64_t offset = 0;         // from the base register of the kind
 };
 
 enum class LayerKind : std::uint8_t {
   conv,
-  edp,   // pooling, elementwise
+  edp,     // pooling, elementwise
   copy,    // a Concat part that starts inside a channel block, or a tensor that only moves
   move,    // REORDER from maps to a map, all in SRAM
   stream,  // a move from images in DRAM to images in DRAM
@@ -101,8 +101,8 @@ struct LayerGraph {
   std::vector<Layer> layers;
 };
 
-/// UserError for what the backend cannot place (named by node). Moves of the nodes in `through_dram` do not use REORDER:
-/// their maps do not fit the SRAM.
+/// UserError for what the backend cannot place (named by node). Moves of the nodes in `through_dram` do not use
+/// REORDER: their maps do not fit the SRAM.
 [[nodiscard]] LayerGraph build_layers(const QGraph& graph, const isa::ChipConfig& chip,
                                       const std::set<std::string>& through_dram = {});
 

@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t kMostPoints = 1 << 16;  // positions of channel loops that are listed one by one
 constexpr std::int64_t kMostCount = 65535;     // of a loop field
 constexpr std::size_t kReorderLoops = 6;
+constexpr Cycles kIssueCycles = 5;               // from an instruction's end to the next one's first line
 constexpr std::size_t kMostInstructions = 4096;  // of a piece
 
 std::vector<MoveLoop> loops_of(const QMove& piece) {
@@ -179,7 +180,8 @@ std::pair<std::vector<MoveLoop>, std::vector<MoveLoop>> by_kind(const MoveBox& b
 isa::Reorder instruction(std::int64_t src, std::int64_t dst, std::vector<MoveLoop> loops) {
   isa::Reorder r;
   std::int64_t run = 1;
-  while (!loops.empty() && loops.back().src == run && loops.back().dst == run && run * loops.back().count <= kMostCount) {
+  while (!loops.empty() && loops.back().src == run && loops.back().dst == run &&
+         run * loops.back().count <= kMostCount) {
     run *= loops.back().count;
     loops.pop_back();
   }
@@ -227,6 +229,30 @@ isa::Reorder cheapest(std::int64_t src, std::int64_t dst, const std::vector<Move
   return *best;
 }
 
+/// The box with its channel loops in the order given.
+std::vector<isa::Reorder> instructions(const MoveBox& box, const std::vector<MoveLoop>& plain,
+                                       const std::vector<MoveLoop>& channels, const MapPlace& in, const MapPlace& out,
+                                       const UnitCost& cost) {
+  std::vector<isa::Reorder> result;
+  for (const Nest& nest : channel_nests(channels, box, in, out, cost.chip().layout.channel_block)) {
+    // Loops that do not fit the instruction are written out.
+    std::vector<Nest> starts = {nest};
+    while (starts.front().loops.size() + plain.size() > kReorderLoops) {
+      std::vector<Nest> next;
+      for (const Nest& start : starts) {
+        const MoveLoop outer = start.loops.front();
+        for (std::int64_t i = 0; i < outer.count; ++i) {
+          next.push_back(
+              {start.src + i * outer.src, start.dst + i * outer.dst, {start.loops.begin() + 1, start.loops.end()}});
+        }
+      }
+      starts = std::move(next);
+    }
+    for (const Nest& start : starts) result.push_back(cheapest(start.src, start.dst, plain, start.loops, cost));
+  }
+  return result;
+}
+
 }  // namespace
 
 std::optional<Transposition> as_transposition(const QNode& node, std::int64_t in_elements, std::int64_t out_elements) {
@@ -255,8 +281,7 @@ std::optional<ChannelRange> as_channel_range(const QNode& node, const MapShape& 
   const QMove& piece = node.pieces.front();
   const std::vector<MoveLoop> loops = loops_of(piece);
   const std::int64_t plane = in.h * in.w;
-  if (piece.dst_offset != 0 || piece.src_offset % plane != 0 || out_elements % (in.n * plane) != 0)
-    return std::nullopt;
+  if (piece.dst_offset != 0 || piece.src_offset % plane != 0 || out_elements % (in.n * plane) != 0) return std::nullopt;
   const ChannelRange range{piece.src_offset / plane, out_elements / (in.n * plane)};
   const std::int64_t image = range.count * plane;
   // One run an image; images follow each other when all channels are taken.
@@ -351,7 +376,8 @@ std::optional<MoveBox> clip(const MoveBox& box, const MapShape& out, std::int64_
     MoveLoop& loop = part.loops[outer];
     inner_rows -= step_rows * (loop.count - 1);
     // First and end index whose rows [base + i step, + inner_rows] lie inside.
-    const std::int64_t first = std::max<std::int64_t>(0, ceil_div(std::max<std::int64_t>(0, rows.first - base[2]), step_rows));
+    const std::int64_t first =
+        std::max<std::int64_t>(0, ceil_div(std::max<std::int64_t>(0, rows.first - base[2]), step_rows));
     std::int64_t end = first;
     while (end < loop.count && base[2] + end * step_rows + inner_rows < rows.end) ++end;
     const auto straddles = [&](std::int64_t i) {
@@ -388,26 +414,19 @@ SourceRows source_rows(const MoveBox& box, const MapShape& in) {
 std::vector<isa::Reorder> reorder_box(const MoveBox& box, const MapPlace& in, const MapPlace& out,
                                       const UnitCost& cost) {
   const std::int64_t cb = cost.chip().layout.channel_block;
-  const auto [plain, channels] = by_kind(box, in, out, cb);
-  std::vector<isa::Reorder> result;
-  for (const Nest& nest : channel_nests(channels, box, in, out, cb)) {
-    // Loops that do not fit the instruction are written out.
-    std::vector<Nest> starts = {nest};
-    while (starts.front().loops.size() + plain.size() > kReorderLoops) {
-      std::vector<Nest> next;
-      for (const Nest& start : starts) {
-        const MoveLoop outer = start.loops.front();
-        for (std::int64_t i = 0; i < outer.count; ++i) {
-          next.push_back({start.src + i * outer.src,
-                          start.dst + i * outer.dst,
-                          {start.loops.begin() + 1, start.loops.end()}});
-        }
-      }
-      starts = std::move(next);
-    }
-    for (const Nest& start : starts) result.push_back(cheapest(start.src, start.dst, plain, start.loops, cost));
+  auto [plain, channels] = by_kind(box, in, out, cb);
+  std::vector<isa::Reorder> best = instructions(box, plain, channels, in, out, cost);
+  if (channels.size() > 1) {  // runs of channels that are neighbours in the input, not in the output
+    std::reverse(channels.begin(), channels.end());
+    std::vector<isa::Reorder> other = instructions(box, plain, channels, in, out, cost);
+    const auto total = [&](const std::vector<isa::Reorder>& list) {
+      Cycles cycles = kIssueCycles * static_cast<Cycles>(list.size());
+      for (const isa::Reorder& r : list) cycles += cost.reorder(r);
+      return cycles;
+    };
+    if (total(other) < total(best)) best = std::move(other);
   }
-  return result;
+  return best;
 }
 
 std::vector<isa::Reorder> reorder_fill(const MapPlace& out, std::int64_t n, const Rows& rows, std::int8_t value,

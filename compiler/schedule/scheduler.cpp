@@ -114,7 +114,8 @@ class Maker {
       if (!root.imported || root.first_layer < 0) continue;
       const Image& image = layers_.images[static_cast<std::size_t>(root.image)];
       const MapShape& shape = layers_.values[static_cast<std::size_t>(image.tensor)].shape;
-      if (image.kind == isa::BufferKind::input && (root.channels_last || !(shape == root.shape))) refuse_nhwc(image, "a Reshape");
+      if (image.kind == isa::BufferKind::input && (root.channels_last || !(shape == root.shape)))
+        refuse_nhwc(image, "a Reshape");
     }
   }
   [[noreturn]] void refuse_nhwc(const Image& image, const char* reader) const {
@@ -248,8 +249,7 @@ class Maker {
     isa::Program& p = program();
     const Layer& layer = layers_.layers[i];
     isa::LayerInfo info;
-    info.name = layer.node->name.empty() ? "copy " + name_of_value(layer.output)
-                                         : layer.node->name;
+    info.name = layer.node->name.empty() ? "copy " + name_of_value(layer.output) : layer.node->name;
     info.op = layer.node->onnx_op;
     info.fused = layer.node->fused;
     info.group = static_cast<std::uint16_t>(i);

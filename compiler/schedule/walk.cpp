@@ -168,8 +168,8 @@ void Walk::import_resident(int id) {
           continue;
         }
         mine = false;
-        for (const DmaPiece& piece : image_pieces(image_map(image, root.shape, root.channels_last), n, rows, {0, root.shape.c},
-                                                  resident_view(index, n), 0, chip_)) {
+        for (const DmaPiece& piece : image_pieces(image_map(image, root.shape, root.channels_last), n, rows,
+                                                  {0, root.shape.c}, resident_view(index, n), 0, chip_)) {
           WorkItem& load = item(0, isa::QueueId::load, id);
           load.kind = image_traffic(image);
           load.useful_bytes = piece.bytes;
@@ -193,8 +193,8 @@ bool Walk::import_reordered(int id, const Image& image, int root, std::int64_t n
   const double line_writes = static_cast<double>(rows.count() * s.c * to.row_lines);
   const double beats = static_cast<double>(rows.count() * s.c * s.w) / cost_.dram_bytes_per_cycle();
   const std::int64_t plane_lines = ceil_div(rows.count() * s.w, line);
-  if (map.nhwc || line_writes < kReorderGain * beats || s.c > cb ||
-      rows.count() * s.w >= kLongestRawRow || spaces_[0].largest_free() < 2 * plane_lines * s.c) {
+  if (map.nhwc || line_writes < kReorderGain * beats || s.c > cb || rows.count() * s.w >= kLongestRawRow ||
+      spaces_[0].largest_free() < 2 * plane_lines * s.c) {
     return false;
   }
   LineRange raw = take(id, 0, plane_lines * s.c, Fit::oldest, "raw rows");

@@ -326,7 +326,8 @@ int QBuilder::matmul(int a, int b, const Product& p, const Shape& out) {
   n.macs = p.batch * p.m * p.k * p.n;
   const double gain = 1.0 / (40.0 * static_cast<double>(p.k));
   if (b < 0) {
-    for (std::int64_t i = 0; i < p.k * p.n; ++i) n.weights.push_back(static_cast<std::int8_t>(random.between(-128, 127)));
+    for (std::int64_t i = 0; i < p.k * p.n; ++i)
+      n.weights.push_back(static_cast<std::int8_t>(random.between(-128, 127)));
     if (random.chance(1, 2)) n.weight_zero_point = static_cast<std::int32_t>(random.between(-9, 9));
     if (random.chance(1, 2)) {
       for (std::int64_t i = 0; i < p.n; ++i) n.bias.push_back(static_cast<std::int32_t>(random.between(-3000, 3000)));
@@ -478,8 +479,8 @@ QGraph random_moves(std::uint64_t seed, std::int64_t extent, std::int64_t batch)
       case 8: {  // channels last and back, a product between: what a block of a transformer does
         const int last = b.transpose(t, {s[0], s[1], pixels}, {0, 2, 1}, {s[0], pixels, 1, s[1]});
         const std::int64_t n = r.between(1, 13);
-        const int wide = b.table(b.matmul(last, -1, {1, s[0] * pixels, s[1], n, false, r.chance(1, 2)},
-                                          {s[0], pixels, 1, n}));
+        const int wide =
+            b.table(b.matmul(last, -1, {1, s[0] * pixels, s[1], n, false, r.chance(1, 2)}, {s[0], pixels, 1, n}));
         const int back = b.matmul(wide, -1, {1, s[0] * pixels, n, s[1]}, {s[0], pixels, 1, s[1]});
         const int sum = b.add(back, last);
         const int nchw = b.transpose(sum, {s[0], pixels, s[1]}, {0, 2, 1}, {s[0], s[1], s[2], s[3]});
@@ -522,8 +523,8 @@ QGraph random_moves(std::uint64_t seed, std::int64_t extent, std::int64_t batch)
       }
       case 14: {  // time reversed, and a view of another shape
         const int x = b.conv(t, s[1], {});
-        const int reversed = b.move("Slice", x, s, {{0, 0, 1, s[0]}, {1, 0, 1, s[1]}, {2, 0, 1, s[2]},
-                                                    {3, s[3] - 1, -1, s[3]}}, s);
+        const int reversed =
+            b.move("Slice", x, s, {{0, 0, 1, s[0]}, {1, 0, 1, s[1]}, {2, 0, 1, s[2]}, {3, s[3] - 1, -1, s[3]}}, s);
         live.push_back(b.conv(reversed, r.between(1, 9), {}));
         break;
       }
