@@ -33,7 +33,7 @@ struct CounterSample {
 
 struct Timeline {
   std::int64_t clock_hz = 1'000'000'000;
-  std::vector<std::pair<int, std::string>> processes;                     // id, name
+  std::vector<std::pair<int, std::string>> processes;                // id, name
   std::vector<std::pair<std::pair<int, int>, std::string>> threads;  // (process, thread), name
   std::vector<Slice> slices;
   std::vector<CounterSample> counters;

@@ -26,14 +26,17 @@ void drive(benchmark::State& state, Address&& address, bool write) {
 }
 
 void SequentialReads(benchmark::State& state) {
-  drive(state, [](std::int64_t i) { return static_cast<std::uint64_t>(i) * 64 % (1 << 30); }, false);
+  drive(
+      state, [](std::int64_t i) { return static_cast<std::uint64_t>(i) * 64 % (1 << 30); }, false);
 }
 void SequentialWrites(benchmark::State& state) {
-  drive(state, [](std::int64_t i) { return static_cast<std::uint64_t>(i) * 64 % (1 << 30); }, true);
+  drive(
+      state, [](std::int64_t i) { return static_cast<std::uint64_t>(i) * 64 % (1 << 30); }, true);
 }
 void RandomReads(benchmark::State& state) {
   Random random(1);
-  drive(state, [&](std::int64_t) { return random.below(1 << 24) * 64; }, false);
+  drive(
+      state, [&](std::int64_t) { return random.below(1 << 24) * 64; }, false);
 }
 
 BENCHMARK(SequentialReads)->Unit(benchmark::kMillisecond);
