@@ -15,7 +15,9 @@ constexpr char kMagic[] = "TESSERA1";
 constexpr std::size_t kHeaderChecksumAt = 88;
 constexpr std::uint32_t kMaxText = 1U << 16;
 constexpr std::uint32_t kMaxRank = 16;
-constexpr const char* kTypes[] = {"int8", "uint8", "int16", "int32"};
+// Of maps int8; the others pass between host steps and the boundary.
+constexpr const char* kTypes[] = {"int8",  "uint8",  "int16", "uint16",  "int32",   "uint32",
+                                  "int64", "uint64", "bool",  "float16", "float32", "float64"};
 
 std::uint64_t checksum(const std::uint8_t* bytes, std::size_t count) {
   Fnv64 hash;
@@ -166,7 +168,7 @@ TensorRef read_tensor(Reader& in, const std::vector<Buffer>& buffers) {
   const std::size_t type_at = in.at();
   t.dtype = in.text("a tensor's type");
   if (std::find(std::begin(kTypes), std::end(kTypes), t.dtype) == std::end(kTypes)) {
-    in.fail(type_at, "type '", t.dtype, "' of tensor ", t.name, ": expected int8, uint8, int16 or int32");
+    in.fail(type_at, "type '", t.dtype, "' of tensor ", t.name, ": expected an integer, float or bool type");
   }
   t.scale = in.real("a tensor's scale");
   t.zero_point = static_cast<std::int32_t>(in.u32("a tensor's zero point"));

@@ -56,7 +56,7 @@ struct TensorRef {
   std::uint32_t buffer = 0;  // index into Program::buffers
   std::uint64_t offset = 0;  // inside the buffer
   std::vector<std::int64_t> shape;
-  std::string dtype = "int8";  // int8, uint8, int16, int32
+  std::string dtype = "int8";  // ONNX's name: int8, uint8, int16, int32, int64, float32, bool, ...
   double scale = 1.0;
   std::int32_t zero_point = 0;
   std::string layout = "NCHW";

@@ -16,7 +16,8 @@ using compiler::DType;
 using compiler::Tensor;
 
 DType dtype_of(const isa::TensorRef& ref) {
-  for (const DType type : {DType::i8, DType::u8, DType::i16, DType::i32}) {
+  for (const DType type : {DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64,
+                           DType::boolean, DType::f16, DType::f32, DType::f64}) {
     if (ref.dtype == compiler::dtype_name(type)) return type;
   }
   throw InternalError("tensor '" + ref.name + "' has type " + ref.dtype);
