@@ -39,7 +39,7 @@ QNode Lowering::step_of(const Node& node, QOp op, const std::string& role) {
   return q;
 }
 
-Lowering::Lowering(const Graph& graph) : graph_(graph) {
+Lowering::Lowering(const Graph& graph, std::vector<Refusal>* refusals) : graph_(graph), refusals_(refusals) {
   for (const Node& node : graph.nodes) {
     for (const std::string& output : node.outputs) makers_[output] = &node;
   }
@@ -74,7 +74,14 @@ QGraph Lowering::run() {
   result_.name = graph_.name;
   result_.model_sha256 = graph_.model_sha256;
   for (const Node& node : graph_.nodes) visit(node);
-  for (const std::string& output : graph_.outputs) finish_output(output);
+  for (const std::string& output : graph_.outputs) {
+    try {
+      finish_output(output);
+    } catch (const UserError& e) {
+      if (refusals_ == nullptr) throw;
+      refusals_->push_back({"", "", e.what()});
+    }
+  }
   // Inputs in the model's order, whatever the order in which they were first read.
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
     const std::string& input = graph_.inputs[i];
@@ -91,7 +98,28 @@ QGraph Lowering::run() {
   return std::move(result_);
 }
 
+void Lowering::note_refusal(const Node& node, const std::string& text, int output) {
+  refusals_->push_back({node.name, node.op, text});
+  QNode q = node_for(node, QOp::host);
+  q.why = text;
+  push(std::move(q), output);
+}
+
 void Lowering::visit(const Node& node) {
+  if (refusals_ == nullptr) return visit_node(node);
+  try {
+    visit_node(node);
+  } catch (const UserError& e) {
+    for (const std::string& value : node.outputs) {
+      if (value.empty()) continue;
+      const int output = new_tensor(value, graph_.shape_of(value), {});
+      quantized_[value] = dequantized_[value] = output;
+      note_refusal(node, e.what(), output);
+    }
+  }
+}
+
+void Lowering::visit_node(const Node& node) {
   if (is_op(node, "QuantizeLinear")) return visit_quantize(node);
   if (is_op(node, "DequantizeLinear")) return visit_dequantize(node);
   for (const std::string& input : node.inputs) {
@@ -266,6 +294,21 @@ int Lowering::emit(const std::string& value, const Storage& storage, const std::
 int Lowering::emit_node(const Node& last, const Storage& storage, const std::string& tensor_name,
                         const std::string& value) {
   const int output = new_tensor(tensor_name, graph_.shape_of(value), storage);
+  if (refusals_ == nullptr) {
+    emit_into(output, last, storage, value);
+    return output;
+  }
+  const std::size_t nodes = result_.nodes.size();
+  try {
+    emit_into(output, last, storage, value);
+  } catch (const UserError& e) {
+    result_.nodes.resize(nodes);
+    note_refusal(last, e.what(), output);
+  }
+  return output;
+}
+
+void Lowering::emit_into(int output, const Node& last, const Storage& storage, const std::string& value) {
   // Relu and Clip behind an operator become its clamp. Walking backwards, a later clamp acts on an earlier one.
   double low = -HUGE_VAL;
   double high = HUGE_VAL;
@@ -306,7 +349,6 @@ int Lowering::emit_node(const Node& last, const Storage& storage, const std::str
   } else if (!emit_table(value, storage, output)) {
     emit_host(last, node_for(last, QOp::host), value, output, why);
   }
-  return output;
 }
 
 bool Lowering::emit_on_npu(const Node& node, const QNode& q, int output, const std::string& value, std::string* why) {
@@ -467,6 +509,11 @@ Storage Lowering::storage_of(int tensor) const {
 void Lowering::push(QNode node, int output) {
   node.output = output;
   result_.nodes.push_back(std::move(node));
+}
+
+QGraph lower(const Graph& graph, std::vector<Refusal>* refusals) {
+  const Graph expanded = expand_qlinear(graph);
+  return Lowering(expanded, refusals).run();
 }
 
 QGraph lower(const Graph& graph) {

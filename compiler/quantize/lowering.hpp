@@ -12,6 +12,7 @@
 #include "compiler/ir/qgraph.hpp"
 #include "compiler/legal/rules.hpp"
 #include "compiler/quantize/moves.hpp"
+#include "compiler/quantize/quantize.hpp"
 #include "hw/common/error.hpp"
 
 namespace tessera::compiler {
@@ -36,12 +37,14 @@ struct QuantizedConstant {
 
 class Lowering {
  public:
-  explicit Lowering(const Graph& graph);
+  /// With `refusals`, a refused node is noted there and the walk goes on.
+  explicit Lowering(const Graph& graph, std::vector<Refusal>* refusals = nullptr);
   QGraph run();
 
  private:
   // lower.cpp: the walk
   void visit(const Node& node);
+  void visit_node(const Node& node);
   void visit_quantize(const Node& node);
   void visit_dequantize(const Node& node);
   void visit_integer(const Node& node);
@@ -49,6 +52,8 @@ class Lowering {
   /// The integer operator for the float value, stored as `storage`; returns its tensor.
   int emit(const std::string& value, const Storage& storage, const std::string& tensor_name);
   int emit_node(const Node& node, const Storage& storage, const std::string& tensor_name, const std::string& value);
+  void emit_into(int output, const Node& last, const Storage& storage, const std::string& value);
+  void note_refusal(const Node& node, const std::string& text, int output);
   /// Emits the node on the NPU; false: an operand has no int8 form. `why` names the rule that the node breaks.
   bool emit_on_npu(const Node& node, const QNode& q, int output, const std::string& value, std::string* why);
 
@@ -135,6 +140,7 @@ class Lowering {
   }
 
   const Graph& graph_;
+  std::vector<Refusal>* refusals_;
   QGraph result_;
   std::map<std::string, const Node*> makers_;
   std::map<std::string, int> quantized_;                // int8 value -> tensor

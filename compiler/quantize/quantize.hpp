@@ -33,6 +33,14 @@ namespace tessera::compiler {
 /// what is legal), or whose sums could leave int32.
 [[nodiscard]] QGraph lower(const Graph& graph);
 
+/// A node that neither the NPU nor the host takes, with the message that `lower` alone would end with.
+struct Refusal {
+  std::string node, op, text;
+};
+/// lower() that goes on behind a refusal, for `tessera check`. With refusals the graph is for looking at only: a
+/// refused node is a host node without inputs.
+[[nodiscard]] QGraph lower(const Graph& graph, std::vector<Refusal>* refusals);
+
 /// `tessera eval`: a quantised graph goes through lower and the `graph` oracle, a float graph through the float
 /// interpreter. Inputs and outputs are float, by name.
 [[nodiscard]] NamedTensors evaluate_model(const Graph& graph, const NamedTensors& inputs);

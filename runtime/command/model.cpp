@@ -1,4 +1,4 @@
-// `zoo`, `check`, `quantize`, `eval`: models without a chip, or what a chip would do with them.
+// `zoo`, `quantize`, `eval`: models without a chip.
 #include <cstdio>
 #include <filesystem>
 
@@ -20,22 +20,6 @@ namespace tessera::runtime {
 namespace {
 
 using compiler::Tensor;
-
-/// Where each node of the quantised graph would run, from a compiled program's layers.
-nlohmann::json check_rows(const CompiledModel& compiled) {
-  nlohmann::json rows = nlohmann::json::array();
-  for (const isa::LayerInfo& layer : compiled.program.layers) {
-    const bool host = layer.unit == "host";
-    rows.push_back({{"name", layer.name},
-                    {"op", layer.op},
-                    {"where", host ? "host" : "npu"},
-                    {"unit", layer.unit},
-                    {"macs", layer.macs_useful},
-                    {"absorbs", layer.fused},
-                    {"why", host ? "no unit of the chip computes it; charged as a host step" : ""}});
-  }
-  return rows;
-}
 
 Tensor eval_input(const compiler::Graph& graph, const std::string& name,
                   const std::map<std::string, std::string>& files, std::uint64_t seed) {
@@ -81,33 +65,6 @@ void add_zoo_command(CLI::App& app) {
   build->add_option("-o,--output", o->out, "ONNX file")->required();
   build->add_option("--seed", o->seed, "Seed of the weights");
   build->callback([o] { compiler::export_model(compiler::zoo_build(o->name, o->seed), o->out); });
-}
-
-void add_check_command(CLI::App& app) {
-  struct Options {
-    ModelOptions model;
-    CompileOptions compile;
-    bool json = false;
-  };
-  auto o = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("check", "Says of every node where it would run, or why not");
-  command->footer("Example: tessera check net.onnx --chip tiny");
-  add_model_options(*command, o->model);
-  add_compile_options(*command, o->compile);
-  command->add_flag("--json", o->json, "JSON on standard output");
-  command->callback([o] {
-    o->model.timing_only = true;
-    const nlohmann::json rows = check_rows(compile_model(o->model, o->compile));
-    if (o->json) {
-      std::printf("%s\n", rows.dump(1).c_str());
-      return;
-    }
-    for (const nlohmann::json& row : rows) {
-      std::printf("%-5s %-8s %-20s %s\n", row.at("where").get<std::string>().c_str(),
-                  row.at("unit").get<std::string>().c_str(), row.at("op").get<std::string>().c_str(),
-                  row.at("name").get<std::string>().c_str());
-    }
-  });
 }
 
 void add_quantize_command(CLI::App& app) {

@@ -319,6 +319,25 @@ TEST(Lower, RefusalsNameNodeAndWhatIsLegal) {
             "docs/operators.md");
 }
 
+TEST(Lower, AllRefusalsAreGathered) {
+  GraphBuilder builder("g");
+  const std::string x = builder.input("x", {1, 2, 3, 4});
+  const std::string a = builder.node("Warp", {x}, {}, "first");
+  builder.output(builder.node("Twist", {builder.node("Relu", {a}, {}, "between")}, {}, "second"));
+  Graph graph = builder.take();
+  for (const char* value : {"first", "between", "second"}) graph.values[value] = {DType::f32, Shape{1, 2, 3, 4}};
+  const Graph qdq = quantize_for_timing(graph);
+  std::vector<Refusal> refusals;
+  const QGraph integer = lower(qdq, &refusals);
+  ASSERT_EQ(refusals.size(), 2u);
+  EXPECT_EQ(refusals[0].node, "first");
+  EXPECT_EQ(refusals[1].node, "second");
+  EXPECT_EQ(refusals[0].text, message_of([&] { (void)lower(qdq); }));  // what stops lower alone
+  EXPECT_EQ(std::count_if(integer.nodes.begin(), integer.nodes.end(),
+                          [](const QNode& node) { return node.op == QOp::requantize; }),
+            1);
+}
+
 TEST(Lower, SumsThatLeaveInt32AreRefused) {
   Quantised m;
   const std::string s = m.scale("s", 1.0F), z = m.builder.constant("z", int8_tensor({}, {127}));
