@@ -111,15 +111,18 @@ TEST_P(Network, ShortcutsAndProcessOrderChangeNothing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Network,
-                         testing::Values(Case{"mnist_tiny", "models/zoo_mnist_cntk/model.onnx", "tiny", false, 786560},
-                                         Case{"residual_block_tiny", "models/qonnx_residual_block_clean/model.onnx",
-                                              "tiny", false, 10622024},
-                                         Case{"squeezenet_a1000", "light/light_squeezenet.onnx", "a1000", true,
-                                              349151936},
-                                         Case{"mobilenet_v2_a1000", "zoo:mobilenet_v2", "a1000", false, 300774272},
-                                         Case{"mobilenet_v2_j5", "zoo:mobilenet_v2", "j5", false, 300774272}),
-                         [](const auto& param) { return std::string(param.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    All, Network,
+    testing::Values(Case{"mnist_tiny", "models/zoo_mnist_cntk/model.onnx", "tiny", false, 786560},
+                    Case{"residual_block_tiny", "models/qonnx_residual_block_clean/model.onnx", "tiny", false,
+                         10622024},
+                    Case{"shufflenet_tiny", "models/torch_shufflenet_64_op9/model.onnx", "tiny", false, 327264},
+                    Case{"convnext_a1000", "models/torch_convnext_64_op13/model.onnx", "a1000", false, 3458272},
+                    Case{"vit_tiny", "models/torch_vit_64_op14/model.onnx", "tiny", false, 8799232},
+                    Case{"squeezenet_a1000", "light/light_squeezenet.onnx", "a1000", true, 349151936},
+                    Case{"mobilenet_v2_a1000", "zoo:mobilenet_v2", "a1000", false, 300774272},
+                    Case{"mobilenet_v2_j5", "zoo:mobilenet_v2", "j5", false, 300774272}),
+    [](const auto& param) { return std::string(param.param.name); });
 
 // Minutes under a debug build; the long networks get one test each, not four.
 class LongNetwork : public Network {};
@@ -133,11 +136,19 @@ TEST_P(LongNetwork, OraclesAgreeAndEveryCycleAndByteHasAnOwner) {
   EXPECT_EQ(report_of(compiled, outcome).at("macs").at("useful"), GetParam().macs);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LongNetwork,
-                         testing::Values(Case{"resnet50_a1000", "light/light_resnet50.onnx", "a1000", true, 4089184256},
-                                         Case{"squeezenet_tiny", "light/light_squeezenet.onnx", "tiny", true,
-                                              349151936}),
-                         [](const auto& param) { return std::string(param.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    All, LongNetwork,
+    testing::Values(Case{"resnet50_a1000", "light/light_resnet50.onnx", "a1000", true, 4089184256},
+                    Case{"squeezenet_tiny", "light/light_squeezenet.onnx", "tiny", true, 349151936},
+                    Case{"shufflenet_v1_a1000", "light/light_shufflenet.onnx", "a1000", true, 124664528},
+                    Case{"mnv3_tiny", "models/torch_mnv3_96_op14/model.onnx", "tiny", false, 1142720},
+                    Case{"lraspp_tiny", "models/torch_lraspp_64_op13/model.onnx", "tiny", false, 598400},
+                    Case{"pointpillars_tiny", "models/torch_pointpillars_rpn_small_op11/model.onnx", "tiny", false,
+                         9580032},
+                    Case{"swin_tiny", "models/torch_swin_56_op13/model.onnx", "tiny", false, 7254336},
+                    Case{"yunet_a1000", "models/yunet_s_320_320/model.onnx", "a1000", false, 86056000},
+                    Case{"convnext_j5", "models/torch_convnext_64_op13/model.onnx", "j5", false, 3458272}),
+    [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace
 }  // namespace tessera::runtime
