@@ -102,6 +102,9 @@ void Lowering::note_refusal(const Node& node, const std::string& text, int outpu
   refusals_->push_back({node.name, node.op, text});
   QNode q = node_for(node, QOp::host);
   q.why = text;
+  for (const std::string& input : node.inputs) {  // so that what it reads is not dead
+    if (const auto found = dequantized_.find(input); found != dequantized_.end()) q.inputs.push_back(found->second);
+  }
   push(std::move(q), output);
 }
 

@@ -67,6 +67,14 @@ Bytes bytes_of(const compiler::QTensor& t) {
   return static_cast<Bytes>(compiler::element_count(t.shape)) * static_cast<Bytes>(compiler::dtype_size(t.dtype));
 }
 
+/// A node of a graph that cannot be scheduled: the unit that the rules name.
+Row by_rules(const compiler::QNode& q) {
+  Node node;
+  node.op = q.onnx_op;
+  const compiler::legal::Operator* entry = compiler::legal::find_operator(node);
+  return {"npu", entry == nullptr ? "edp" : entry->unit, q.onnx_op, q.name, "", 0, q.macs, q.fused};
+}
+
 Verdict check(const ModelOptions& model, const CompileOptions& options) {
   const isa::ChipConfig chip = isa::load_chip(options.chip, options.sets);
   Verdict verdict;
@@ -81,9 +89,12 @@ Verdict check(const ModelOptions& model, const CompileOptions& options) {
   for (const compiler::Refusal& refusal : refusals) {
     verdict.rows.push_back({"refused", "-", refusal.op, refusal.node, refusal.text, 0, 0, {}});
   }
-  std::map<std::string, const compiler::QNode*> host;
   for (const compiler::QNode& node : integer.nodes) {
-    if (node.op != compiler::QOp::host || node.inputs.empty()) continue;
+    if (node.op != compiler::QOp::host) {
+      if (!refusals.empty()) verdict.rows.push_back(by_rules(node));
+      continue;
+    }
+    if (node.attributes.empty() && !refusals.empty()) continue;  // refused: stands above
     const compiler::QTensor& out = integer.tensors[static_cast<std::size_t>(node.output)];
     Bytes moved = bytes_of(out);
     for (const int input : node.inputs) moved += bytes_of(integer.tensors[static_cast<std::size_t>(input)]);

@@ -1,11 +1,14 @@
 // `zoo`, `quantize`, `eval`: models without a chip.
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
 #include "compiler/export/export.hpp"
-#include "compiler/passes/macs.hpp"
+#include "compiler/passes/canonicalise.hpp"
+#include "compiler/quantize/accuracy.hpp"
 #include "compiler/quantize/quantize.hpp"
 #include "compiler/tensor_io/tensor_io.hpp"
 #include "compiler/zoo/zoo.hpp"
@@ -36,6 +39,40 @@ Tensor eval_input(const compiler::Graph& graph, const std::string& name,
   Random random(splitmix64(mixed));
   for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.data<float>()[i] = static_cast<float>(random.normal());
   return tensor;
+}
+
+void write_text(const std::string& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  if (!out.flush()) user_error(file, ": cannot be written");
+}
+
+/// Against the float model on the samples it was calibrated with.
+void report_accuracy(const ModelOptions& options, const compiler::Graph& qdq, const std::string& report,
+                     const std::string& html) {
+  compiler::Graph graph = load_model(options);
+  if (compiler::is_quantized(graph)) {
+    user_error(options.model, ": it is quantised already: an accuracy report needs the float model");
+  }
+  compiler::run_passes(graph);
+  const auto samples = options.calibration.empty() ? compiler::random_calibration(graph, options.seed)
+                                                   : compiler::read_calibration(graph, options.calibration);
+  const std::vector<compiler::TensorAccuracy> rows = compiler::measure_accuracy(graph, qdq, samples);
+  if (!report.empty()) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const compiler::TensorAccuracy& row : rows) {
+      list.push_back({{"name", row.name},
+                      {"node", row.node},
+                      {"op", row.op},
+                      {"output", row.output},
+                      {"mae", row.mae},
+                      {"mse", row.mse},
+                      {"psnr", std::isinf(row.psnr) ? nlohmann::json() : nlohmann::json(row.psnr)},
+                      {"cosine", row.cosine}});
+    }
+    write_text(report, nlohmann::json{{"schema", "tessera.accuracy/1"}, {"tensors", list}}.dump(1) + "\n");
+  }
+  if (!html.empty()) write_text(html, compiler::accuracy_page(options.model, rows));
 }
 
 }  // namespace
@@ -70,7 +107,7 @@ void add_zoo_command(CLI::App& app) {
 void add_quantize_command(CLI::App& app) {
   struct Options {
     ModelOptions model;
-    std::string out;
+    std::string out, report, html;
   };
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("quantize", "Float to standard QDQ ONNX; chip-independent");
@@ -78,7 +115,13 @@ void add_quantize_command(CLI::App& app) {
   add_model_options(*command, o->model);
   command->add_option("--seed", o->model.seed, "Seed of the calibration sample");
   command->add_option("-o,--output", o->out, "ONNX file")->required();
-  command->callback([o] { compiler::export_model(quantise_model(o->model).qdq, o->out); });
+  command->add_option("--report", o->report, "Accuracy a tensor and end to end, worst first (JSON)");
+  command->add_option("--report-html", o->html, "The same as a page");
+  command->callback([o] {
+    const Quantised quantised = quantise_model(o->model);
+    compiler::export_model(quantised.qdq, o->out);
+    if (!o->report.empty() || !o->html.empty()) report_accuracy(o->model, quantised.qdq, o->report, o->html);
+  });
 }
 
 void add_eval_command(CLI::App& app) {

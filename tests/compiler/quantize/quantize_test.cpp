@@ -10,6 +10,7 @@
 #include "compiler/interpret/qgraph_interpreter.hpp"
 #include "compiler/ir/builder.hpp"
 #include "compiler/passes/shape_inference.hpp"
+#include "compiler/quantize/accuracy.hpp"
 #include "compiler/tensor_io/tensor_io.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/random.hpp"
@@ -319,6 +320,31 @@ TEST(Lower, RefusalsNameNodeAndWhatIsLegal) {
             "docs/operators.md");
 }
 
+TEST(Accuracy, OfOneTensorByHand) {
+  // x = [1, -2, 127] at scale 1; Relu gives [1, 0, 127] at scale 1: equal. The control sample moves one value by 0.4.
+  GraphBuilder builder("g");
+  builder.output(builder.node("Relu", {builder.input("x", {1, 3})}, {}, "relu"));
+  const Graph graph = shaped(&builder);
+  const Graph qdq = quantize(graph, {{{"x", float_tensor({1, 3}, {1.0F, -2.0F, 127.0F})}}});
+  const auto equal = measure_accuracy(graph, qdq, {{{"x", float_tensor({1, 3}, {1.0F, -2.0F, 127.0F})}}});
+  ASSERT_EQ(equal.size(), 2u);
+  EXPECT_EQ(equal[0].mae, 0.0);
+  EXPECT_TRUE(std::isinf(equal[0].psnr));
+  EXPECT_EQ(equal[0].cosine, 1.0);
+  const auto rows = measure_accuracy(graph, qdq, {{{"x", float_tensor({1, 3}, {1.5F, -2.0F, 3.0F})}}});
+  const auto& relu = rows[0].name == "relu" ? rows[0] : rows[1];  // 1.5 becomes 2
+  EXPECT_TRUE(relu.output);
+  EXPECT_EQ(relu.op, "Relu");
+  EXPECT_NEAR(relu.mae, 0.5 / 3, 1e-12);
+  EXPECT_NEAR(relu.mse, 0.25 / 3, 1e-12);
+  EXPECT_NEAR(relu.psnr, 10.0 * std::log10(9.0 / (0.25 / 3)), 1e-9);
+  EXPECT_NEAR(relu.cosine, 12.0 / std::sqrt(11.25 * 13.0), 1e-12);
+  EXPECT_LE(rows[0].cosine, rows[1].cosine);
+  const std::string page = accuracy_page("a<b", rows);
+  EXPECT_NE(page.find("<h1>a&lt;b</h1>"), std::string::npos);
+  EXPECT_NE(page.find("<td class=t>relu<td class=t>relu<td class=t>Relu<td>0.166667"), std::string::npos);
+}
+
 TEST(Lower, AllRefusalsAreGathered) {
   GraphBuilder builder("g");
   const std::string x = builder.input("x", {1, 2, 3, 4});
@@ -333,9 +359,7 @@ TEST(Lower, AllRefusalsAreGathered) {
   EXPECT_EQ(refusals[0].node, "first");
   EXPECT_EQ(refusals[1].node, "second");
   EXPECT_EQ(refusals[0].text, message_of([&] { (void)lower(qdq); }));  // what stops lower alone
-  EXPECT_EQ(std::count_if(integer.nodes.begin(), integer.nodes.end(),
-                          [](const QNode& node) { return node.op == QOp::requantize; }),
-            1);
+  EXPECT_EQ(ops_of(integer), (std::vector<QOp>{QOp::host, QOp::requantize, QOp::host}));
 }
 
 TEST(Lower, SumsThatLeaveInt32AreRefused) {
