@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Speed and memory of compile, quantise and run on ResNet-50 and a1000, one core each; options go to Google Benchmark.
+# Speed and memory of compile, quantise and run on ResNet-50 and a1000, and of the DRAM alone, one core each; options go to Google Benchmark.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/build.sh tessera
-cmake --build build --target tessera_benchmark
+cmake --build build --target tessera_benchmark dram_benchmark
 build/tests/benchmark/tessera_benchmark "$@"
+build/tests/benchmark/dram_benchmark "$@"
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 build/tessera zoo build resnet50 -o "$out/resnet50.onnx" --seed 1
