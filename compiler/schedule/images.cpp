@@ -308,8 +308,8 @@ void Walk::gemm_layer(int id) {
   const std::int64_t line = chip_.sram.line_bytes;
   const auto lines = [&](std::int64_t bytes) { return ceil_div(bytes, line); };
   const auto needed = [&](std::int64_t batches, std::int64_t m, std::int64_t n) {
-    const std::int64_t a = node.trans_a ? node.k * lines(m) : m * lines(node.k);
-    const std::int64_t b = node.trans_b ? n * lines(node.k) : node.k * lines(n);
+    const std::int64_t a = l.trans_a ? node.k * lines(m) : m * lines(node.k);
+    const std::int64_t b = l.trans_b ? n * lines(node.k) : node.k * lines(n);
     const std::int64_t params = per_column(node) ? lines(semantics::kParamBytes * n) : 0;
     return (node.shared_a ? 1 : batches) * a + (node.shared_b || node.inputs.size() == 1 ? 1 : batches) * b +
            batches * m * lines(n) + params;
@@ -360,48 +360,64 @@ void Walk::gemm_tile(int id, std::int64_t batch, std::int64_t batches, const Row
   struct Operand {
     LineRange range{-1, 0};
     std::int64_t pitch = 0, batch_pitch = 0;
-    std::vector<BoxLoop> loops;
-    std::int64_t offset = 0;  // elements into the image
+    std::int64_t rows = 0, columns = 0, first = 0;  // first: elements from a matrix's first
+    ImageMatrix matrix;
   };
-  const auto operand = [&](std::int64_t rows, std::int64_t columns, std::int64_t matrix_columns,
-                           std::int64_t matrix_rows, std::int64_t first_row, std::int64_t first_column, bool shared,
-                           const char* what) {
+  const auto operand = [&](const Rows& rows, const Rows& columns, const ImageMatrix& matrix, const char* what) {
     Operand o;
-    o.pitch = ceil_div(columns, line);
-    const std::int64_t count = shared ? 1 : batches;
-    o.batch_pitch = shared ? 0 : rows * o.pitch;
-    o.range = take(id, 0, count * rows * o.pitch, Fit::oldest, what);
-    o.offset = (shared ? 0 : batch * matrix_rows * matrix_columns) + first_row * matrix_columns + first_column;
-    o.loops = {{count, matrix_rows * matrix_columns, o.batch_pitch * line},
-               {rows, matrix_columns, o.pitch * line},
-               {columns, 1, 1}};
+    o.rows = rows.count();
+    o.columns = columns.count();
+    o.pitch = ceil_div(o.columns, line);
+    o.first = rows.first * matrix.row + columns.first;
+    o.matrix = matrix;
+    o.batch_pitch = matrix.batch.empty() ? 0 : o.rows * o.pitch;
+    o.range = take(id, 0, (matrix.batch.empty() ? 1 : batches) * o.rows * o.pitch, Fit::oldest, what);
     return o;
   };
-  const bool constant = node.inputs.size() == 1;
-  Operand a = node.trans_a ? operand(node.k, m.count(), node.m, node.k, 0, m.first, node.shared_a, "operand A")
-                           : operand(m.count(), node.k, node.k, node.m, m.first, 0, node.shared_a, "operand A");
-  Operand b = node.trans_b
-                  ? operand(n.count(), node.k, node.k, node.n, n.first, 0, node.shared_b || constant, "operand B")
-                  : operand(node.k, n.count(), node.n, node.k, 0, n.first, node.shared_b || constant, "operand B");
-  Operand o = operand(m.count(), n.count(), node.n, node.m, m.first, n.first, false, "the result");
-  const auto load = [&](const Image& image, const Operand& x) {
-    linear_dma(id, image,
-               box_pieces(isa::base_register_of(image.kind), static_cast<std::int64_t>(image.offset) + x.offset,
-                          x.range.first * line, x.loops),
-               false, text);
+  const auto move = [&](const Image& image, const Operand& x, bool store) {
+    const std::vector<BoxLoop> rows = {{x.rows, x.matrix.row, x.pitch * line}, {x.columns, 1, 1}};
+    const auto box = [&](std::int64_t offset, std::int64_t sram, const std::vector<BoxLoop>& loops) {
+      linear_dma(id, image,
+                 box_pieces(isa::base_register_of(image.kind),
+                            static_cast<std::int64_t>(image.offset) + x.matrix.offset + x.first + offset,
+                            x.range.first * line + sram, loops),
+                 store, text);
+    };
+    const auto& batch_loops = x.matrix.batch;
+    if (batch_loops.size() <= 1) {
+      std::vector<BoxLoop> loops = rows;
+      const std::int64_t stride = batch_loops.empty() ? 0 : batch_loops[0].second;
+      loops.insert(loops.begin(), {batch_loops.empty() ? 1 : batches, stride, x.batch_pitch * line});
+      return box(batch * stride, 0, loops);
+    }
+    for (std::int64_t i = 0; i < batches; ++i) {
+      std::int64_t rest = batch + i, offset = 0;
+      for (std::size_t d = batch_loops.size(); d > 0; --d) {
+        offset += rest % batch_loops[d - 1].first * batch_loops[d - 1].second;
+        rest /= batch_loops[d - 1].first;
+      }
+      box(offset, i * x.batch_pitch * line, rows);
+    }
   };
-  load(graph_.images[static_cast<std::size_t>(l.images[0])], a);
+  const bool constant = node.inputs.size() == 1;
+  const Rows k{0, node.k};
+  ImageMatrix weights{0, l.trans_b ? node.k : node.n, {}};
+  const ImageMatrix result{0, node.n, {{node.batch, node.m * node.n}}};
+  Operand a = operand(l.trans_a ? k : m, l.trans_a ? m : k, l.matrices[0], "operand A");
+  Operand b = operand(l.trans_b ? n : k, l.trans_b ? k : n, constant ? weights : l.matrices[1], "operand B");
+  Operand o = operand(m, n, result, "the result");
+  move(graph_.images[static_cast<std::size_t>(l.images[0])], a, false);
   if (constant) {
-    Image weights;
-    weights.kind = isa::BufferKind::weights;
-    weights.offset = static_cast<std::uint64_t>(c.weights_offset);
-    load(weights, b);
+    Image image;
+    image.kind = isa::BufferKind::weights;
+    image.offset = static_cast<std::uint64_t>(c.weights_offset);
+    move(image, b, false);
   } else {
-    load(graph_.images[static_cast<std::size_t>(l.images[1])], b);
+    move(graph_.images[static_cast<std::size_t>(l.images[1])], b, false);
   }
   isa::Gemm gemm;
-  gemm.trans_a = node.trans_a;
-  gemm.trans_b = node.trans_b;
+  gemm.trans_a = l.trans_a;
+  gemm.trans_b = l.trans_b;
   put(gemm.a_base, a.range.first * line);
   put(gemm.b_base, b.range.first * line);
   put(gemm.o_base, o.range.first * line);
@@ -446,11 +462,7 @@ void Walk::gemm_tile(int id, std::int64_t batch, std::int64_t batches, const Row
   w.tile = text;
   w.body = gemm;
   for (const int index : graph_.values[static_cast<std::size_t>(l.output)].dram) {
-    const Image& image = graph_.images[static_cast<std::size_t>(index)];
-    linear_dma(id, image,
-               box_pieces(isa::base_register_of(image.kind), static_cast<std::int64_t>(image.offset) + o.offset,
-                          o.range.first * line, o.loops),
-               true, text);
+    move(graph_.images[static_cast<std::size_t>(index)], o, true);
   }
   for (LineRange* range : {&a.range, &b.range, &o.range, &params}) release(0, *range);
 }

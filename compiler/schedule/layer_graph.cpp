@@ -545,12 +545,71 @@ class Builder {
       if (node.batch == 1 && seen.n == 1 && seen.c == node.k) return add_linear(node, blocked(node.inputs[0]));
     }
     std::vector<int> images;
-    for (const int t : node.inputs) images.push_back(linear_image_of(t));
+    std::vector<ImageMatrix> matrices;
+    bool trans_a = node.trans_a, trans_b = node.trans_b;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      bool& trans = i == 0 ? trans_a : trans_b;
+      const std::int64_t across = i == 0 ? node.m : node.n;
+      const std::int64_t rows = trans == (i == 0) ? node.k : across, columns = trans == (i == 0) ? across : node.k;
+      matrices.push_back(
+          matrix_of(node.inputs[i], node.batch, rows, columns, i == 0 ? node.shared_a : node.shared_b, trans, images));
+    }
     if (value(node.output).dram.empty()) add_image(node.output, node.output, isa::BufferKind::scratch);
     Layer& layer = add_layer(LayerKind::gemm, node);
     layer.images = images;
+    layer.matrices = matrices;
+    layer.trans_a = trans_a;
+    layer.trans_b = trans_b;
     layer.output = node.output;
     layer.out = value(node.output).shape;
+  }
+
+  /// The operand in the first image that is there, or worth making: moves in front of it become LOAD's addresses, a
+  /// transposition the operand's other order. Adds the image.
+  ImageMatrix matrix_of(int tensor, std::int64_t batch, std::int64_t rows, std::int64_t columns, bool shared,
+                        bool& trans, std::vector<int>& images) {
+    int base = base_[index(tensor)];
+    LinearNest nest;
+    nest.loops = {{{shared ? 1 : batch, rows * columns}}, {{rows, columns}}, {{columns, 1}}};
+    const auto stride = [&](std::size_t loop) -> std::int64_t {
+      return nest.loops[loop].empty() ? 1 : nest.loops[loop].front().stride;
+    };
+    while (value(base).dram.empty() && only_seen_.count(base) != 0) {
+      const QNode& move = *only_seen_[base];
+      const auto before = before_move(move, nest, value(base).shape.elements());
+      if (!before || before->loops[1].size() > 1 || before->loops[2].size() > 1) break;
+      const auto unit = [](const std::vector<LinearLoop>& loops) { return loops.empty() || loops.front().stride == 1; };
+      const bool square = chip_.gemm.rows == chip_.gemm.cols;
+      if (!unit(before->loops[2]) && !(square && unit(before->loops[1]))) break;
+      const auto positive = [](const std::vector<LinearLoop>& loops) {
+        return std::all_of(loops.begin(), loops.end(), [](const LinearLoop& l) { return l.stride > 0; });
+      };
+      if (!positive(before->loops[1]) || !positive(before->loops[2])) break;
+      nest = *before;
+      base = base_[index(move.inputs[0])];
+    }
+    if (stride(2) != 1) {
+      std::swap(nest.loops[1], nest.loops[2]);
+      trans = !trans;
+    }
+    images.push_back(linear_image_of(base));
+    ImageMatrix matrix;
+    matrix.offset = nest.offset;
+    matrix.row = stride(1);
+    for (const LinearLoop& loop : nest.loops[0]) {
+      if (loop.count > 1) matrix.batch.emplace_back(loop.count, loop.stride);
+    }
+    return matrix;
+  }
+
+  /// Everybody who reads the tensor is a product of activations, or another move that only those read.
+  [[nodiscard]] bool read_by_products(int tensor) const {
+    const auto& readers = readers_of_[index(tensor)];
+    return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](const QNode* node) {
+      if (node->op == QOp::matmul) return node->inputs.size() == 2;
+      return (node->op == QOp::view || node->op == QOp::move) && node->inputs.size() == 1 &&
+             read_by_products(node->output);
+    });
   }
 
   /// A product with constant weights: a 1x1 convolution on a map whose channels are the reduction.
@@ -621,6 +680,10 @@ class Builder {
   }
 
   void add_move(const QNode& node) {
+    if (value(node.output).dram.empty() && node.pieces.size() == 1 && read_by_products(node.output)) {
+      only_seen_[node.output] = &node;
+      return;
+    }
     if (seen_transposed(node) || seen_as_channels(node) || add_reorder(node)) return;
     if (value(node.output).dram.empty()) add_image(node.output, node.output, isa::BufferKind::scratch);
     add_stream(node);
@@ -791,7 +854,7 @@ class Builder {
   std::map<int, int> placed_;             // roots that became part of another
   std::map<int, int> shaped_;             // tensor -> the view of it that has its map
   std::map<int, std::vector<int>> last_;  // tensor -> its maps channels last
-  // A move whose output is a way to see an imported map; its image needs a layer when somebody wants it.
+  // Moves whose output is another way to read their input; an image of it needs a layer when somebody wants one.
   std::map<int, const QNode*> only_seen_;
 };
 

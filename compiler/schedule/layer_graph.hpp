@@ -10,6 +10,7 @@
 #include <deque>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/qgraph.hpp"
@@ -74,13 +75,21 @@ enum class LayerKind : std::uint8_t {
 /// Layers on DRAM images, without maps.
 [[nodiscard]] constexpr bool on_images(LayerKind kind) { return kind >= LayerKind::stream; }
 
+/// A matrix operand of a product as it lies in an image, possibly in front of moves that LOAD does on the way.
+struct ImageMatrix {
+  std::int64_t offset = 0, row = 0;                          // elements: of batch 0; from row to row
+  std::vector<std::pair<std::int64_t, std::int64_t>> batch;  // loops (count, elements), outermost first
+};
+
 struct Layer {
   LayerKind kind = LayerKind::edp;
   const QNode* node = nullptr;
-  const QNode* residual = nullptr;  // conv: the Add that its drain does; then inputs[1] is the other operand
-  std::vector<int> inputs;          // values; a copy: the part; none on images
-  std::vector<int> images;          // stream, gemm: by the node's inputs
-  int output = -1;                  // value; copy: the root is that of the Concat
+  const QNode* residual = nullptr;        // conv: the Add that its drain does; then inputs[1] is the other operand
+  std::vector<int> inputs;                // values; a copy: the part; none on images
+  std::vector<int> images;                // stream, gemm: by the node's inputs
+  std::vector<ImageMatrix> matrices;      // gemm: of the images
+  bool trans_a = false, trans_b = false;  // gemm: as the matrices lie
+  int output = -1;                        // value; copy: the root is that of the Concat
   int output_root = -1;
   std::int64_t output_channel = 0;  // first channel in the root
   // convolution and pooling geometry (after a view was merged)

@@ -307,6 +307,53 @@ bool covers(const QNode& node, std::int64_t out_elements) {
   return written == out_elements;
 }
 
+std::optional<LinearNest> before_move(const QNode& move, const LinearNest& nest, std::int64_t out_elements) {
+  if (move.op != QOp::move || move.inputs.size() != 1 || move.pieces.size() != 1) return std::nullopt;
+  const QMove& piece = move.pieces.front();
+  const std::vector<MoveLoop> digits = loops_of(piece);
+  // The output index is a number in mixed radix whose digits are the move's loops.
+  std::int64_t dense = 1;
+  for (std::size_t d = digits.size(); d > 0; --d) {
+    if (digits[d - 1].dst != dense) return std::nullopt;
+    dense *= digits[d - 1].count;
+  }
+  if (dense != out_elements || piece.dst_offset != 0) return std::nullopt;
+  LinearNest before;
+  before.offset = piece.src_offset;
+  std::vector<std::int64_t> highest;  // digit that the loops reach
+  for (const MoveLoop& digit : digits) {
+    const std::int64_t at = nest.offset / digit.dst % digit.count;
+    before.offset += at * digit.src;
+    highest.push_back(at);
+  }
+  for (const std::vector<LinearLoop>& group : nest.loops) {
+    std::vector<LinearLoop> mapped;
+    for (LinearLoop loop : group) {
+      std::vector<LinearLoop> parts;
+      while (loop.count > 1) {
+        std::size_t d = 0;
+        while (d < digits.size() && loop.stride < digits[d].dst) ++d;
+        if (d == digits.size() || loop.stride % digits[d].dst != 0) return std::nullopt;
+        const std::int64_t step = loop.stride / digits[d].dst;
+        std::int64_t inner = loop.count;
+        if ((loop.count - 1) * step >= digits[d].count) {
+          if (digits[d].count % step != 0 || loop.count % (digits[d].count / step) != 0) return std::nullopt;
+          inner = digits[d].count / step;
+        }
+        highest[d] += (inner - 1) * step;
+        parts.insert(parts.begin(), {inner, step * digits[d].src});
+        loop = {loop.count / inner, loop.stride * inner};
+      }
+      mapped.insert(mapped.end(), parts.begin(), parts.end());
+    }
+    before.loops.push_back(mapped);
+  }
+  for (std::size_t d = 0; d < digits.size(); ++d) {
+    if (highest[d] >= digits[d].count) return std::nullopt;
+  }
+  return before;
+}
+
 std::optional<MoveBox> move_box(const QMove& piece, const MapShape& in, const MapShape& out,
                                 const isa::ChipConfig& chip) {
   const auto loops = split(piece, in, out);

@@ -57,6 +57,18 @@ struct SourceRows {
 };
 [[nodiscard]] SourceRows source_rows(const MoveBox& box, const MapShape& in);
 
+/// Loops over the elements of a move's output, seen as loops over those of its input.
+struct LinearLoop {
+  std::int64_t count = 1, stride = 0;
+};
+struct LinearNest {
+  std::int64_t offset = 0;
+  std::vector<std::vector<LinearLoop>> loops;  // each given loop becomes one or several, outermost first
+};
+/// Nothing when the move is not one box that writes the whole output, or a loop ends inside one of its runs.
+[[nodiscard]] std::optional<LinearNest> before_move(const QNode& move, const LinearNest& nest,
+                                                    std::int64_t out_elements);
+
 /// Where a blocked map lies in SRAM; channel `first_channel` of it is the tensor's channel 0 (a multiple of Cb).
 struct MapPlace {
   MapShape shape;  // of the tensor

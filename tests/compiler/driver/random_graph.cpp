@@ -437,7 +437,7 @@ QGraph random_moves(std::uint64_t seed, std::int64_t extent, std::int64_t batch)
     const Shape s = b.shape(t);
     const std::int64_t pixels = s[2] * s[3];
     if (s[1] * pixels > 40000) continue;
-    switch (r.below(16)) {
+    switch (r.below(18)) {
       case 0:
         live.push_back(b.conv(t, r.between(1, 19), random_window(r, s, 3, false)));
         break;
@@ -519,6 +519,26 @@ QGraph random_moves(std::uint64_t seed, std::int64_t extent, std::int64_t batch)
         const int last = b.transpose(b.softmax_on_host(t), {s[0], s[1], pixels}, {0, 2, 1}, {s[0], pixels, 1, s[1]});
         live.push_back(b.matmul(last, -1, {1, s[0] * pixels, s[1], r.between(1, 9)}, {s[0], pixels, 1, 1}));
         b.graph.tensors.back().shape[3] = b.graph.tensors.back().onnx_shape[3] = b.graph.nodes.back().n;
+        break;
+      }
+      case 15:
+      case 16: {  // attention: heads cut from one product, each moved in front of the next products
+        const std::int64_t heads = r.between(1, 3), depth = r.between(1, 5), all = heads * depth;
+        if (pixels > 60) break;
+        const int last = b.transpose(t, {s[0], s[1], pixels}, {0, 2, 1}, {s[0], pixels, 1, s[1]});
+        const int qkv = b.matmul(last, -1, {1, s[0] * pixels, s[1], 3 * all}, {s[0], pixels, 1, 3 * all});
+        const auto part = [&](std::int64_t third, const std::vector<std::int64_t>& order, const Shape& out) {
+          return b.transpose(b.slice(qkv, 3, third * all, 1, all), {s[0], pixels, heads, depth}, order, out);
+        };
+        const int q = part(0, {0, 2, 1, 3}, {s[0], heads, pixels, depth});
+        const int k = part(1, {0, 2, 3, 1}, {s[0], heads, depth, pixels});
+        const int v = part(2, {0, 2, 1, 3}, {s[0], heads, pixels, depth});
+        const int scores = b.matmul(q, k, {s[0] * heads, pixels, depth, pixels}, {s[0], heads, pixels, pixels});
+        const int sum = b.matmul(scores, v, {s[0] * heads, pixels, pixels, depth}, {s[0], heads, pixels, depth});
+        const int tokens = b.transpose(sum, {s[0], heads, pixels, depth}, {0, 2, 1, 3}, {s[0], pixels, 1, all});
+        const int out = b.matmul(tokens, -1, {1, s[0] * pixels, all, s[1]}, {s[0], pixels, 1, s[1]});
+        live.push_back(b.transpose(b.add(out, last), {s[0], pixels, s[1]}, {0, 2, 1}, s));
+        if (r.chance(1, 3)) b.output(k);
         break;
       }
       case 14: {  // time reversed, and a view of another shape
