@@ -11,7 +11,7 @@
 
 namespace tessera::compiler {
 
-inline constexpr std::int64_t kOldestOpset = 7;
+inline constexpr std::int64_t kOldestOpset = 1;
 inline constexpr std::int64_t kNewestOpset = 21;
 
 struct ImportOptions {

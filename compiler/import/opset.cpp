@@ -1,5 +1,6 @@
 #include "compiler/import/opset.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 #include "compiler/ir/builder.hpp"
@@ -123,6 +124,8 @@ const std::vector<OpsetRule>& opset_rules() {
 std::vector<Node> to_opset13(Node node, Graph& graph, std::int64_t opset) {
   OpsetContext context{graph, opset, {}};
   if (node.domain.empty()) {
+    if (opset < 7) opset_rules_detail::from_before_7(node, context);
+    opset = std::max<std::int64_t>(opset, 7);
     const std::string op = node.op;  // a rule may rename it
     for (const OpsetRule& rule : opset_rules()) {
       if (op == rule.op && opset >= rule.first && opset <= rule.last) {

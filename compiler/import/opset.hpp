@@ -35,6 +35,9 @@ struct OpsetRule {
 [[nodiscard]] std::vector<Node> to_opset13(Node node, Graph& graph, std::int64_t opset);
 
 namespace opset_rules_detail {
+// opset_old.cpp
+/// Opsets 1 to 6 into the form of 7.
+void from_before_7(Node& node, OpsetContext& context);
 // opset_nn.cpp
 void clip_limits(Node& node, OpsetContext& context);
 void upsample(Node& node, OpsetContext& context);

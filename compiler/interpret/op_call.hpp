@@ -54,6 +54,7 @@ OpTable shape_operators();
 OpTable index_operators();
 OpTable resize_operators();
 OpTable quantize_operators();
+OpTable sample_operators();
 
 /// Function of an operator, or nullptr.
 [[nodiscard]] OpFunction find_operator(const std::string& domain, const std::string& op);

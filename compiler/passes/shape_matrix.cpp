@@ -1,4 +1,5 @@
 // Shapes of matrix products and reductions.
+#include "compiler/passes/einsum.hpp"
 #include "compiler/passes/shape_context.hpp"
 #include "compiler/passes/shape_inference.hpp"
 
@@ -101,6 +102,29 @@ Infos top_k(const ShapeContext& c) {
   return infos;
 }
 
+Infos einsum(const ShapeContext& c) {
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < c.inputs(); ++i) {
+    if (c.shape(i) == nullptr) return unknown(c.dtype(0));
+    shapes.push_back(*c.shape(i));
+  }
+  const Einsum labels = resolve_einsum(c.node(), shapes);
+  Shape out;
+  for (const char label : labels.output) out.push_back(labels.sizes.at(label));
+  return known(c.dtype(0), out);
+}
+
+Infos grid_sample(const ShapeContext& c) {
+  c.need(2);
+  if (c.shape(0) == nullptr || c.shape(1) == nullptr) return unknown(c.dtype(0));
+  const Shape& x = *c.shape(0);
+  const Shape& grid = *c.shape(1);
+  if (x.size() != 4 || grid.size() != 4)
+    c.refuse("operands of rank " + std::to_string(x.size()) + " and " + std::to_string(grid.size()) +
+             ": expected 4 and 4");
+  return known(c.dtype(0), {x[0], x[1], grid[1], grid[2]});
+}
+
 }  // namespace
 
 void add_matrix_shapes(ShapeTable& table) {
@@ -114,6 +138,8 @@ void add_matrix_shapes(ShapeTable& table) {
   }
   for (const char* op : {"ArgMax", "ArgMin"}) table[op] = arg_reduce;
   table["TopK"] = top_k;
+  table["Einsum"] = einsum;
+  table["GridSample"] = grid_sample;
 }
 
 }  // namespace tessera::compiler

@@ -47,12 +47,13 @@ TEST(Refusal, opsets_outside_the_range) {
   const auto with_opset = [](std::int64_t opset) {
     return changed([&](ModelMaker& m) { m.model.mutable_opset_import(0)->set_version(opset); });
   };
-  EXPECT_EQ(with_opset(6), "m.onnx: has opset 6: expected an opset in [7, 21]: convert the model");
-  EXPECT_EQ(with_opset(22), "m.onnx: has opset 22: expected an opset in [7, 21]: convert the model");
+  EXPECT_EQ(with_opset(0), "m.onnx: names no opset of ai.onnx: expected an opset in [1, 21]: convert the model");
+  EXPECT_EQ(with_opset(22), "m.onnx: has opset 22: expected an opset in [1, 21]: convert the model");
+  EXPECT_EQ(with_opset(1), "no error");
   EXPECT_EQ(with_opset(7), "no error");
   EXPECT_EQ(with_opset(21), "no error");
   EXPECT_EQ(changed([](ModelMaker& m) { m.model.clear_opset_import(); }),
-            "m.onnx: names no opset of ai.onnx: expected an opset in [7, 21]: convert the model");
+            "m.onnx: names no opset of ai.onnx: expected an opset in [1, 21]: convert the model");
 }
 
 TEST(Refusal, tensors_that_do_not_add_up) {
