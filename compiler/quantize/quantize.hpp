@@ -42,7 +42,8 @@ struct Refusal {
 [[nodiscard]] QGraph lower(const Graph& graph, std::vector<Refusal>* refusals);
 
 /// `tessera eval`: a quantised graph goes through lower and the `graph` oracle, a float graph through the float
-/// interpreter. Inputs and outputs are float, by name.
+/// interpreter, and so does a quantised one whose scales are inputs. Inputs and outputs are of the model's types, by
+/// name.
 [[nodiscard]] NamedTensors evaluate_model(const Graph& graph, const NamedTensors& inputs);
 
 }  // namespace tessera::compiler

@@ -14,6 +14,7 @@
 #include "compiler/import/import.hpp"
 #include "compiler/interpret/evaluate.hpp"
 #include "compiler/passes/fold.hpp"
+#include "compiler/quantize/quantize.hpp"
 #include "compiler/tensor_io/tensor_io.hpp"
 #include "hw/common/error.hpp"
 
@@ -144,6 +145,47 @@ TEST(InterpretModels, Quirks) {
   EXPECT_GE(right, 24);
 }
 
+/// QLinear cases with everything but the activation bound as constants: the integer graph, at most one step apart.
+TEST(InterpretModels, QLinearCasesAsIntegerGraphs) {
+  NEED_MODELS();
+  const fs::path root = fs::temp_directory_path() / "tessera_opconf_qlinear";
+  fs::remove_all(root);
+  fs::create_directories(root);
+  const std::string untar = "tar xzf '" + (models() / "opconf.tar.gz").string() + "' -C '" + root.string() + "'";
+  ASSERT_EQ(std::system(untar.c_str()), 0);
+  int cases = 0;
+  std::int64_t elements = 0;
+  std::int64_t equal = 0;
+  for (const auto& entry : fs::directory_iterator(root / "opconf")) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind("test_qlinear", 0) != 0) continue;
+    SCOPED_TRACE(name);
+    const fs::path data = entry.path() / "test_data_set_0";
+    Graph graph = import_model(entry.path() / "model.onnx");
+    NamedTensors inputs;
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+      const Tensor tensor = read_tensor_proto(data / ("input_" + std::to_string(i) + ".pb")).tensor;
+      (i == 0 ? inputs : graph.constants)[graph.inputs[i]] = tensor;
+      if (i > 0) graph.values.erase(graph.inputs[i]);
+    }
+    graph.inputs.resize(1);
+    prepare(graph, try_evaluate_node);
+    const std::vector<double> found = evaluate_model(graph, inputs).at(graph.outputs[0]).as_doubles();
+    const std::vector<double> expected = read_tensor_proto(data / "output_0.pb").tensor.as_doubles();
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_LE(std::fabs(found[i] - expected[i]), 1.0);
+      equal += found[i] == expected[i] ? 1 : 0;
+      ++elements;
+    }
+    ++cases;
+  }
+  fs::remove_all(root);
+  std::cout << cases << " QLinear cases, " << equal << " of " << elements << " elements equal\n";
+  EXPECT_GE(cases, 2);
+  EXPECT_GE(static_cast<double>(equal), 0.999 * static_cast<double>(elements));
+}
+
 TEST(InterpretModels, OperatorCases) {
   NEED_MODELS();
   const fs::path root = fs::temp_directory_path() / "tessera_opconf";
@@ -167,7 +209,8 @@ TEST(InterpretModels, OperatorCases) {
         inputs[graph.inputs[i]] =
             read_tensor_proto(dir / "test_data_set_0" / ("input_" + std::to_string(i) + ".pb")).tensor;
       }
-      const NamedTensors outputs = evaluate(graph, inputs);
+      prepare(graph, try_evaluate_node);
+      const NamedTensors outputs = evaluate_model(graph, inputs);
       double worst = 0;
       for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
         const fs::path file = dir / "test_data_set_0" / ("output_" + std::to_string(i) + ".pb");
