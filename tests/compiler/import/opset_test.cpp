@@ -50,6 +50,18 @@ TEST(Opset, axes_become_an_input_before_13) {
   EXPECT_EQ(settle("Split", 11, {{"axis", std::int64_t{1}}, {"split", Ints{2, 3}}}).input(1), (Values{2, 3}));
 }
 
+TEST(Opset, forms_before_7_become_those_of_7) {
+  const Settled add = settle("Add", 6, {{"broadcast", std::int64_t{1}}, {"consumed_inputs", Ints{0, 0}}}, {"x", "z"});
+  EXPECT_TRUE(add.node().attributes.empty());
+  EXPECT_EQ(
+      refusal("Add", 6, {{"broadcast", std::int64_t{1}}, {"axis", std::int64_t{1}}}, {"x", "z"}),
+      "node 'n' (Add, opset 6): broadcast along an axis: expected broadcasting as since opset 7; convert the model");
+  EXPECT_EQ(settle("Reshape", 4, {{"shape", Ints{2, -1}}}).input(1), (Values{2, -1}));
+  EXPECT_EQ(settle("Concat", 3, {}, {"x", "z"}).node().int_attr("axis", 0), 1);
+  EXPECT_EQ(settle("Pad", 1, {{"paddings", Ints{0, 1, 0, 2}}}).input(1), (Values{0, 1, 0, 2}));
+  EXPECT_EQ(settle("Squeeze", 1, {{"axes", Ints{0}}}).input(1), (Values{0})) << "rules of opset 7 follow";
+}
+
 TEST(Opset, slice_pad_topk_and_clip_take_inputs) {
   const Settled slice = settle("Slice", 9, {{"starts", Ints{1}}, {"ends", Ints{-1}}, {"axes", Ints{2}}});
   EXPECT_EQ(slice.input(1), (Values{1}));

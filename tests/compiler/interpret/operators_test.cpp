@@ -43,6 +43,32 @@ TEST(Operators, ConvWithAsymmetricPads) {
             (std::vector<double>{2100.5, 3200.5, 300.5, 5421.5, 6532.5, 603.5}));
 }
 
+TEST(Operators, EinsumSumsOverTheLettersTheResultLacks) {
+  const Tensor a = float_tensor({2, 2}, {1, 2, 3, 4});
+  const Tensor b = float_tensor({2, 2}, {10, 20, 30, 40});
+  const auto equation = [](const char* text) { return node_of("Einsum", {{"equation", std::string(text)}}); };
+  EXPECT_EQ(run(equation("ij,jk->ik"), {&a, &b}), (std::vector<double>{70, 100, 150, 220}));
+  EXPECT_EQ(run(equation("ij,kj->ik"), {&a, &b}), (std::vector<double>{50, 110, 110, 250}));
+  EXPECT_EQ(run(equation("ii"), {&a}), (std::vector<double>{5}));
+  EXPECT_EQ(run(equation("ij->ji"), {&a}), (std::vector<double>{1, 3, 2, 4}));
+  EXPECT_EQ(message_of([&] { (void)run(equation("...j->j"), {&a}); }),
+            "node 'n' (Einsum): equation '...j->j': has an ellipsis: expected one letter an axis");
+  EXPECT_EQ(message_of([&] { (void)run(equation("ijk->i"), {&a}); }),
+            "node 'n' (Einsum): equation 'ijk->i': operand 0 has rank 2, expected 3");
+}
+
+TEST(Operators, GridSampleAtCornersAndBetween) {
+  const Tensor x = float_tensor({1, 1, 2, 2}, {1, 2, 3, 4});
+  const Tensor grid = float_tensor({1, 1, 3, 2}, {0, 0, -1, -1, 3, 0});
+  const Attributes corners = {{"align_corners", std::int64_t{1}}};
+  EXPECT_EQ(run(node_of("GridSample", corners), {&x, &grid}), (std::vector<double>{2.5, 1, 0}));
+  EXPECT_EQ(run(node_of("GridSample", {{"align_corners", std::int64_t{1}}, {"padding_mode", std::string("border")}}),
+                {&x, &grid}),
+            (std::vector<double>{2.5, 1, 3}));
+  // Without align_corners -1 is the outer edge: a quarter of the corner pixel is inside.
+  EXPECT_EQ(run(node_of("GridSample"), {&x, &grid}), (std::vector<double>{2.5, 0.25, 0}));
+}
+
 TEST(Operators, QuantizeRoundsTiesToEven) {
   const Tensor x = float_tensor({6}, {0.5F, 1.5F, -0.5F, -1.5F, 1000.0F, -1000.0F});
   const Tensor scale = float_tensor({}, {1.0F});
@@ -95,8 +121,8 @@ TEST(Operators, HalfPrecisionRoundsToNearestEven) {
 TEST(Operators, RefusalsNameNodeAndReason) {
   const Tensor x = float_tensor({2}, {1, 2});
   const Tensor y = float_tensor({3}, {1, 2, 3});
-  EXPECT_EQ(message_of([&] { (void)evaluate_node(node_of("Einsum"), {&x}); }),
-            "node 'n' (Einsum): the interpreter has no such operator");
+  EXPECT_EQ(message_of([&] { (void)evaluate_node(node_of("Scan"), {&x}); }),
+            "node 'n' (Scan): the interpreter has no such operator");
   EXPECT_EQ(message_of([&] {
               (void)evaluate_node(node_of("Add"), {&x, &y});
             }),
