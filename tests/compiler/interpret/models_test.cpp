@@ -79,7 +79,7 @@ double golden_distance(const fs::path& dir) {
   for (std::int64_t s = 0; s < samples; ++s) {
     NamedTensors inputs;
     for (const std::string& name : graph.inputs) inputs[name] = sample_of(golden.at("test_" + file_name_of(name)), s);
-    const NamedTensors outputs = evaluate(graph, inputs);
+    const NamedTensors outputs = evaluate_model(graph, inputs);
     for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
       std::string key = "expect_" + std::to_string(i);
       if (golden.count(key) == 0) key += "_" + file_name_of(graph.outputs[i]);
