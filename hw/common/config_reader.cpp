@@ -1,15 +1,14 @@
 #include "hw/common/config_reader.hpp"
 
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "hw/common/error.hpp"
+#include "hw/common/file.hpp"
 
 namespace tessera {
 namespace {
@@ -199,12 +198,7 @@ std::string check_integer(const Json& value, IntRange range, std::int64_t& out) 
 }  // namespace
 
 ConfigReader ConfigReader::from_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || std::filesystem::is_directory(path) || !(text << in.rdbuf())) {
-    user_error(path.string(), ": cannot be read; expected a JSON file");
-  }
-  return from_text(text.str(), path.string());
+  return from_text(read_file(path), path.string());
 }
 
 ConfigReader ConfigReader::from_text(std::string_view text, const std::string& file) {

@@ -24,12 +24,29 @@ namespace tessera {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
+[[noreturn]] inline void cannot_write(const std::filesystem::path& path) {
+  user_error(path.string(), ": cannot be written: expected a writable folder with free space");
+}
+
+/// Where the bytes of PATH go first: beside it, or PATH itself where that is a device or a pipe (/dev/stdout), which a
+/// rename would replace.
+[[nodiscard]] inline std::filesystem::path part_of(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::file_type type = std::filesystem::status(path, ignored).type();
+  const bool in_place = type == std::filesystem::file_type::character || type == std::filesystem::file_type::fifo;
+  return in_place ? path : std::filesystem::path(path.string() + ".part");
+}
+
 /// Writes PATH.part, then renames it to PATH; on failure removes the part and throws UserError.
 inline void write_file(const std::filesystem::path& path, std::string_view bytes) {
-  const std::filesystem::path part = path.string() + ".part";
+  const std::filesystem::path part = part_of(path);
   std::ofstream out(part, std::ios::binary | std::ios::trunc);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
+  if (part == path) {
+    if (!out) cannot_write(path);
+    return;
+  }
   std::error_code failed;
   if (out) {
     std::filesystem::rename(part, path, failed);
@@ -37,7 +54,17 @@ inline void write_file(const std::filesystem::path& path, std::string_view bytes
   }
   std::error_code ignored;
   std::filesystem::remove(part, ignored);
-  user_error(path.string(), ": cannot be written: expected a writable folder with free space");
+  cannot_write(path);
+}
+
+/// UserError when write_file(PATH) is bound to fail: asked before long work, so that a mistyped folder costs no run.
+inline void expect_writable(const std::filesystem::path& path) {
+  const std::filesystem::path part = part_of(path);
+  if (part == path) return;
+  std::error_code ignored;
+  const bool opened = std::ofstream(part, std::ios::binary | std::ios::trunc).is_open();
+  std::filesystem::remove(part, ignored);
+  if (!opened || std::filesystem::is_directory(path, ignored)) cannot_write(path);
 }
 
 }  // namespace tessera

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <sstream>
 
 #include "hw/common/error.hpp"
+#include "hw/common/file.hpp"
 #include "isa/asm/instruction_line.hpp"
 #include "isa/asm/statement.hpp"
 #include "isa/isa.hpp"
@@ -568,12 +568,11 @@ Program assemble_text(const std::string& text, const std::string& file, const Ch
 }
 
 Program assemble(const std::filesystem::path& file, const ChipConfig& chip) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (!in || std::filesystem::is_directory(file) || !(text << in.rdbuf())) {
-    user_error(file.string(), ": cannot be read; expected an assembly file with at least one line");
+  const std::string text = read_file(file);
+  if (text.empty()) {
+    user_error(file.string(), ": is empty: expected an assembly file with at least one line");
   }
-  return assemble_text(text.str(), file.string(), chip);
+  return assemble_text(text, file.string(), chip);
 }
 
 }  // namespace tessera::isa

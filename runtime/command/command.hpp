@@ -24,6 +24,9 @@ void add_asm_command(CLI::App& app);
 void add_disasm_command(CLI::App& app);
 void add_lockstep_command(CLI::App& app);
 
+/// Seeds stand in JSON files, whose readers agree on no integer above 2^63 - 1.
+[[nodiscard]] CLI::Range seed_range();
+
 // Option groups that several commands share.
 void add_model_options(CLI::App& command, ModelOptions& options);
 void add_compile_options(CLI::App& command, CompileOptions& options);

@@ -23,15 +23,15 @@ using nlohmann::json;
 /// over, half a file never stays.
 class CommandFile final : public dram::CommandObserver {
  public:
-  explicit CommandFile(const std::string& path) : path_(path), part_(path + ".part"), out_(part_, std::ios::trunc) {
-    if (!out_) user_error(path_, ": cannot be written: expected a writable folder with free space");
+  explicit CommandFile(const std::string& path) : path_(path), part_(part_of(path)), out_(part_, std::ios::trunc) {
+    if (!out_) cannot_write(path_);
     out_ << "clock,command,channel,rank,bank_group,bank,row,column\n";
   }
   CommandFile(const CommandFile&) = delete;
   CommandFile& operator=(const CommandFile&) = delete;
   ~CommandFile() override {
     std::error_code ignored;
-    std::filesystem::remove(part_, ignored);
+    if (part_ != path_) std::filesystem::remove(part_, ignored);
   }
 
   void on_command(const dram::Command& c) override {
@@ -42,13 +42,13 @@ class CommandFile final : public dram::CommandObserver {
   void finish() {
     out_.close();
     std::error_code failed;
-    if (out_) std::filesystem::rename(part_, path_, failed);
-    if (!out_ || failed) user_error(path_, ": cannot be written: expected a writable folder with free space");
+    if (out_ && part_ != path_) std::filesystem::rename(part_, path_, failed);
+    if (!out_ || failed) cannot_write(path_);
   }
 
  private:
-  std::string path_;
-  std::string part_;
+  std::filesystem::path path_;
+  std::filesystem::path part_;
   std::ofstream out_;
 };
 
@@ -164,6 +164,7 @@ void add_dram_command(CLI::App& app) {
     dram::ReplayOptions options;
     options.outstanding = o->outstanding;
     std::unique_ptr<CommandFile> commands;
+    if (!o->report.empty()) expect_writable(o->report);
     if (!o->commands.empty()) {
       commands = std::make_unique<CommandFile>(o->commands);
       options.observer = commands.get();

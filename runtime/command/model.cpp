@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -13,6 +12,7 @@
 #include "compiler/tensor_io/tensor_io.hpp"
 #include "compiler/zoo/zoo.hpp"
 #include "hw/common/error.hpp"
+#include "hw/common/file.hpp"
 #include "hw/common/hash.hpp"
 #include "hw/common/random.hpp"
 #include "runtime/command/command.hpp"
@@ -41,12 +41,6 @@ Tensor eval_input(const compiler::Graph& graph, const std::string& name,
   return tensor;
 }
 
-void write_text(const std::string& file, const std::string& text) {
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  if (!out.flush()) user_error(file, ": cannot be written");
-}
-
 /// Against the float model on the samples it was calibrated with.
 void report_accuracy(const ModelOptions& options, const compiler::Graph& qdq, const std::string& report,
                      const std::string& html) {
@@ -70,9 +64,9 @@ void report_accuracy(const ModelOptions& options, const compiler::Graph& qdq, co
                       {"psnr", std::isinf(row.psnr) ? nlohmann::json() : nlohmann::json(row.psnr)},
                       {"cosine", row.cosine}});
     }
-    write_text(report, nlohmann::json{{"schema", "tessera.accuracy/1"}, {"tensors", list}}.dump(1) + "\n");
+    write_file(report, nlohmann::json{{"schema", "tessera.accuracy/1"}, {"tensors", list}}.dump(1) + "\n");
   }
-  if (!html.empty()) write_text(html, compiler::accuracy_page(options.model, rows));
+  if (!html.empty()) write_file(html, compiler::accuracy_page(options.model, rows));
 }
 
 }  // namespace
@@ -100,7 +94,7 @@ void add_zoo_command(CLI::App& app) {
   CLI::App* build = command->add_subcommand("build", "Writes one network");
   build->add_option("name", o->name, "Name (tessera zoo list)")->required();
   build->add_option("-o,--output", o->out, "ONNX file")->required();
-  build->add_option("--seed", o->seed, "Seed of the weights");
+  build->add_option("--seed", o->seed, "Seed of the weights")->check(seed_range());
   build->callback([o] { compiler::export_model(compiler::zoo_build(o->name, o->seed), o->out); });
 }
 
@@ -113,7 +107,7 @@ void add_quantize_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("quantize", "Float to standard QDQ ONNX; chip-independent");
   command->footer("Example: tessera quantize net.onnx -o net.int8.onnx --calib samples.npz");
   add_model_options(*command, o->model);
-  command->add_option("--seed", o->model.seed, "Seed of the calibration sample");
+  command->add_option("--seed", o->model.seed, "Seed of the calibration sample")->check(seed_range());
   command->add_option("-o,--output", o->out, "ONNX file")->required();
   command->add_option("--report", o->report, "Accuracy a tensor and end to end, worst first (JSON)");
   command->add_option("--report-html", o->html, "The same as a page");
@@ -136,7 +130,7 @@ void add_eval_command(CLI::App& app) {
   command->footer("Example: tessera eval net.onnx --input x=x.npy -o out");
   add_model_options(*command, o->model);
   command->add_option("--input", o->inputs, "NAME=F.npy (repeatable); others are seeded random");
-  command->add_option("--seed", o->model.seed, "Seed of inputs that are not given");
+  command->add_option("--seed", o->model.seed, "Seed of inputs that are not given")->check(seed_range());
   command->add_option("-o,--output", o->out, "Folder for NAME.npy of each output")->required();
   command->callback([o] {
     for (const std::string& item : o->inputs) {

@@ -1,12 +1,17 @@
 // Option groups shared by several commands, and the sub-commands' common wording.
+#include <limits>
+
 #include "runtime/command/command.hpp"
 
 namespace tessera::runtime {
 
+CLI::Range seed_range() { return {std::int64_t{0}, std::numeric_limits<std::int64_t>::max()}; }
+
 void add_model_options(CLI::App& command, ModelOptions& o) {
   command.add_option("model", o.model, "ONNX file: float, QDQ or QLinear")->required();
   command.add_option("--shape", o.shapes, "Binds a symbolic input, e.g. --shape input=1x3x224x224 (repeatable)");
-  command.add_option("--randomize-weights", o.randomize_weights, "Seed; replaces every float weight");
+  command.add_option("--randomize-weights", o.randomize_weights, "Seed; replaces every float weight")
+      ->check(seed_range());
   command.add_option("--calib", o.calibration, "Calibration samples: .npz (calib_<input> or <input>) or a folder");
   command.add_option("--method", o.method, "Calibration method")->check(CLI::IsMember({"minmax"}));
   command.add_option("--int16", o.int16_nodes, "Nodes to keep in int16 (a later version; refused today)");
@@ -17,7 +22,7 @@ void add_compile_options(CLI::App& command, CompileOptions& o) {
   command.add_option("--set", o.sets, "Overrides one chip value, e.g. --set dram.channels=2 (repeatable)");
   command.add_option("--schedule", o.schedule, "naive, layer, fused (a later version) or auto: the best that exists")
       ->check(CLI::IsMember({"naive", "layer", "fused", "auto"}));
-  command.add_option("--batch", o.batch, "Images a run; default: as the model says");
+  command.add_option("--batch", o.batch, "Images a run; default: as the model says")->check(CLI::Range(1, 65536));
   command.add_option("--boundary", o.boundaries, "Node that starts a section of its own (a later version)");
   command.add_option("--input-layout", o.input_layout, "Layout of inputs in DRAM")
       ->check(CLI::IsMember({"NCHW", "NHWC"}));
@@ -39,8 +44,9 @@ void add_run_options(CLI::App& command, RunOptions& o) {
   command.add_option("--backend", o.backend, "Who executes")->check(CLI::IsMember({"tlm", "rtl", "reference"}));
   command.add_option("--rtl-unit", o.rtl_units, "This unit in RTL, the rest model (a later version)");
   command.add_flag("--no-shortcuts", o.no_shortcuts, "Steps every cycle; the result must not change");
-  command.add_option("--process-order", o.process_order_seed,
-                     "Seed that shuffles SystemC processes; nothing may change");
+  command
+      .add_option("--process-order", o.process_order_seed, "Seed that shuffles SystemC processes; nothing may change")
+      ->check(seed_range());
   command.add_option("--ideal", o.ideal, "What-if cycles beside the run: dram, sram, overlap (repeatable)");
   command.add_option("--compare", o.compare, "Oracles to compare with: graph,reference")->delimiter(',');
   command.add_option("--report", o.report, "Writes the run report (JSON)");
@@ -48,7 +54,8 @@ void add_run_options(CLI::App& command, RunOptions& o) {
   command.add_option("--wave", o.wave, "Writes a waveform (a later version)");
   command.add_option("--dram-trace", o.dram_trace, "Writes the DRAM requests, as `tessera dram` reads them");
   command.add_option("--instr-trace", o.instruction_trace, "Writes one CSV line an instruction");
-  command.add_option("--max-cycles", o.max_cycles, "Watchdog: ends with exit 3 after so many cycles");
+  command.add_option("--max-cycles", o.max_cycles, "Watchdog: ends with exit 3 after so many cycles")
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
 }
 
 }  // namespace tessera::runtime

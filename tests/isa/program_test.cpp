@@ -224,7 +224,7 @@ TEST_F(ProgramFiles, MetaOfAnotherProgramIsRefused) {
   write_file(dir_ / "meta.json", meta);
   EXPECT_NE(read_message().find("the two files are of different programs; compile again"), std::string::npos);
   fs::remove(dir_ / "meta.json");
-  EXPECT_EQ(read_message(), path("meta.json") + ": cannot be read; expected a JSON file");
+  EXPECT_EQ(read_message(), path("meta.json") + ": cannot be read: expected an existing, readable file");
   fs::remove(dir_ / "program.bin");
   EXPECT_EQ(read_message(),
             path("program.bin") + ": cannot be read; expected a directory that `tessera compile` wrote");

@@ -96,9 +96,9 @@ TEST(ConfigReader, BrokenTextSaysWhere) {
   EXPECT_EQ(message_of([] { static_cast<void>(ConfigReader::from_text(std::string(1000, '['), "f.json")); }),
             "f.json: nested deeper than 64 levels");
   EXPECT_EQ(message_of([] { static_cast<void>(ConfigReader::from_file("/does/not/exist.json")); }),
-            "/does/not/exist.json: cannot be read; expected a JSON file");
+            "/does/not/exist.json: cannot be read: expected an existing, readable file");
   EXPECT_EQ(message_of([] { static_cast<void>(ConfigReader::from_file("/")); }),
-            "/: cannot be read; expected a JSON file");
+            "/: is a directory: expected a file");
 }
 
 TEST(ConfigReader, OverridesAreNamedInMessages) {
