@@ -12,6 +12,17 @@ constexpr int kBug = 1;
 constexpr int kUserError = 2;
 constexpr int kProgramFailed = 3;
 
+/// CLI11 would answer `tessera smulate` with "A subcommand is required" only.
+void check_command_name(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string legal;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (command->get_name() == argv[1]) return;
+    legal += (legal.empty() ? "" : ", ") + command->get_name();
+  }
+  tessera::user_error(argv[1], ": no such command: expected one of ", legal);
+}
+
 int run_command(int argc, char** argv) {
   using namespace tessera;
   CLI::App app("Tessera: from an ONNX network to explained cycles on an NPU that does not exist yet.", "tessera");
@@ -34,6 +45,7 @@ int run_command(int argc, char** argv) {
   runtime::add_disasm_command(app);
   runtime::add_lockstep_command(app);
   try {
+    check_command_name(app, argc, argv);
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::ParseError& error) {

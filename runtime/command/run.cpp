@@ -17,8 +17,11 @@ namespace {
 /// A folder that appears whole or not at all: work goes to DIR.part, which replaces DIR at the end.
 class FolderInTheMaking {
  public:
-  explicit FolderInTheMaking(std::string dir) : dir_(std::move(dir)), part_(dir_ + ".part") {
+  explicit FolderInTheMaking(const std::string& dir) : dir_(without_slash(dir)), part_(dir_ + ".part") {
     std::error_code failed;
+    if (dir_.empty() || std::filesystem::path(dir_).filename() == "." || dir_ == "..") {
+      user_error("-o ", dir, ": expected the name of a folder to make or replace");
+    }
     if (std::filesystem::exists(dir_) && !std::filesystem::is_directory(dir_)) {
       user_error("-o ", dir_, ": is a file: expected a folder to make or replace");
     }
@@ -36,11 +39,19 @@ class FolderInTheMaking {
   }
   [[nodiscard]] std::filesystem::path path() const { return part_; }
   void finish() {
-    std::filesystem::remove_all(dir_);
-    std::filesystem::rename(part_, dir_);
+    std::error_code failed;
+    std::filesystem::remove_all(dir_, failed);
+    if (!failed) std::filesystem::rename(part_, dir_, failed);
+    if (failed) user_error("-o ", dir_, ": cannot be replaced: ", failed.message());
   }
 
  private:
+  /// `out/` is `out`; DIR.part must lie beside DIR, not in it.
+  static std::string without_slash(const std::string& dir) {
+    const std::filesystem::path path = std::filesystem::path(dir).lexically_normal();
+    return (path.has_filename() ? path : path.parent_path()).string();
+  }
+
   std::string dir_;
   std::string part_;
 };
@@ -55,10 +66,11 @@ isa::ChipConfig chip_of_run(const isa::Program& program, const RunOptions& o) {
     for (const isa::KeyInfo& key : isa::chip_keys()) {
       if (key.tag != isa::KeyTag::arch) continue;
       const std::string now = isa::chip_value_json(chip, key.path), then = isa::chip_value_json(tuned, key.path);
-      if (now != then) which += " " + key.path + " (program " + then + ", chip " + now + ")";
+      if (now != then) which += " " + key.path + " (program " + then + ", chip " + now + ");";
     }
+    if (which.empty()) which = " meta.json's chip is not the one that program.bin names;";
     user_error("the program was compiled for another architecture than chip '", chip.name, "':", which,
-               "; compile it for this chip, or override timing keys only (tessera chip keys)");
+               " compile it for this chip, or override timing keys only (tessera chip keys)");
   }
   return chip;
 }
@@ -77,7 +89,7 @@ void add_compile_command(CLI::App& app) {
   add_model_options(*command, o->model);
   add_compile_options(*command, o->compile);
   command->add_flag("--timing-only", o->model.timing_only, "No calibration, no weights: cycles only");
-  command->add_option("--seed", o->model.seed, "Seed of the calibration sample");
+  command->add_option("--seed", o->model.seed, "Seed of the calibration sample")->check(seed_range());
   command->add_option("-o,--output", o->out, "Folder of the program")->required();
   command->callback([o] {
     FolderInTheMaking folder(o->out);
@@ -104,6 +116,7 @@ void add_estimate_command(CLI::App& app) {
   command->add_flag("--json", o->json, "JSON on standard output");
   command->callback([o] {
     o->model.timing_only = true;
+    if (!o->report.empty()) expect_writable(o->report);
     const CompiledModel compiled = compile_model(o->model, o->compile);
     const nlohmann::json report = build_estimate(compiled.program, compiled.chip);
     if (!o->report.empty()) write_file(o->report, report.dump(1) + "\n");
@@ -122,10 +135,11 @@ void add_run_command(CLI::App& app) {
   command->add_option("dir", o->dir, "Folder of a compiled program")->required();
   command->add_option("--chip", o->run.chip, "Another chip of the same architecture; default: the one in meta.json");
   command->add_option("--set", o->run.sets, "Overrides one timing value, e.g. --set dram.channels=2 (repeatable)");
-  command->add_option("--seed", o->run.seed, "Seed of inputs that are not given");
+  command->add_option("--seed", o->run.seed, "Seed of inputs that are not given")->check(seed_range());
   command->add_flag("--timing-only", o->run.timing_only, "Cycles only, no values");
   add_run_options(*command, o->run);
   command->callback([o] {
+    check_run_options(o->run);
     const isa::Program program =
         isa::read_program(o->dir, o->run.timing_only ? isa::Weights::optional : isa::Weights::required);
     const isa::ChipConfig chip = chip_of_run(program, o->run);
@@ -145,12 +159,13 @@ void add_simulate_command(CLI::App& app) {
   command->footer("Example: tessera simulate net.onnx --chip a1000 --compare graph,reference --report r.json");
   add_model_options(*command, o->model);
   add_compile_options(*command, o->compile);
-  command->add_option("--seed", o->model.seed, "Seed of calibration sample and inputs");
+  command->add_option("--seed", o->model.seed, "Seed of calibration sample and inputs")->check(seed_range());
   command->add_flag("--timing-only", o->model.timing_only, "Cycles only, no values");
   add_run_options(*command, o->run);
   command->callback([o] {
     o->run.seed = o->model.seed;
     o->run.timing_only = o->model.timing_only;
+    check_run_options(o->run);
     const CompiledModel compiled = compile_model(o->model, o->compile);
     const Outcome outcome =
         execute_program(compiled.program, compiled.chip, o->run, [&compiled] { return compiled.qgraph; });

@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "hw/common/error.hpp"
-#include "hw/common/file.hpp"
 #include "runtime/report/report.hpp"
 
 namespace tessera::runtime {
@@ -124,22 +122,6 @@ std::string summary_text(const json& report) {
     }
   }
   return out;
-}
-
-json load_report(const std::string& path) {
-  json report;
-  try {
-    report = json::parse(read_file(path));
-  } catch (const json::parse_error& error) {
-    user_error(path, ": not JSON (byte ", error.byte, "): expected a run report of schema tessera.run/1");
-  }
-  if (!report.is_object() || report.value("schema", std::string()) != "tessera.run/1") {
-    user_error(path, ": /schema: expected \"tessera.run/1\", the report of `tessera run --report`");
-  }
-  for (const char* key : {"cycles", "clock_hz", "latency_s", "fps", "frames", "model", "chip", "schedule", "backend"}) {
-    if (!report.contains(key)) user_error(path, ": /", key, " is missing: not a whole run report");
-  }
-  return report;
 }
 
 namespace {

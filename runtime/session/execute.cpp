@@ -6,6 +6,7 @@
 #include "compiler/host/host_step.hpp"
 #include "compiler/interpret/qgraph_interpreter.hpp"
 #include "hw/common/error.hpp"
+#include "hw/common/file.hpp"
 #include "hw/platform/platform.hpp"
 #include "hw/reference/reference.hpp"
 #include "runtime/session/boundary.hpp"
@@ -17,35 +18,13 @@ namespace {
 
 using compiler::Tensor;
 
-void check_options(const isa::Program& program, const RunOptions& o) {
-  if (o.backend == "rtl" || !o.rtl_units.empty()) {
-    user_error(
-        "--backend rtl: whole networks in RTL are not built yet; legal: tlm, reference "
-        "(tessera lockstep compares the RTL slice with the model)");
-  }
-  for (const std::string& name : o.compare) {
-    if (name != "graph" && name != "reference") {
-      user_error("--compare ", name, ": expected a list of graph, reference");
-    }
-  }
-  for (const std::string& name : o.ideal) {
-    if (name != "dram" && name != "sram" && name != "overlap") {
-      user_error("--ideal ", name, ": expected dram, sram or overlap");
-    }
-  }
-  if (o.timing_only && (!o.compare.empty() || !o.output_dir.empty())) {
-    user_error("--timing-only has no values: leave out --compare and --output-dir");
-  }
-  if (!o.wave.empty()) {
-    user_error("--wave: not built yet; legal: --trace, --instr-trace, --dram-trace");
-  }
-  if (!o.timing_only && program.weights.empty()) {
-    for (const isa::Buffer& buffer : program.buffers) {
-      if (buffer.kind == isa::BufferKind::weights && buffer.size > 0) {
-        user_error(
-            "the program has no weights (compiled with --timing-only): run it with --timing-only, or compile "
-            "again without");
-      }
+void check_weights(const isa::Program& program, const RunOptions& o) {
+  if (o.timing_only || !program.weights.empty()) return;
+  for (const isa::Buffer& buffer : program.buffers) {
+    if (buffer.kind == isa::BufferKind::weights && buffer.size > 0) {
+      user_error(
+          "the program has no weights (compiled with --timing-only): run it with --timing-only, or compile "
+          "again without");
     }
   }
 }
@@ -153,9 +132,41 @@ std::map<std::string, Cycles> run_ideals(const isa::Program& program, const isa:
 
 }  // namespace
 
+void check_run_options(const RunOptions& o) {
+  if (o.backend == "rtl" || !o.rtl_units.empty()) {
+    user_error(
+        "--backend rtl: whole networks in RTL are not built yet; legal: tlm, reference "
+        "(tessera lockstep compares the RTL slice with the model)");
+  }
+  for (const std::string& name : o.compare) {
+    if (name != "graph" && name != "reference") {
+      user_error("--compare ", name, ": expected a list of graph, reference");
+    }
+  }
+  for (const std::string& name : o.ideal) {
+    if (name != "dram" && name != "sram" && name != "overlap") {
+      user_error("--ideal ", name, ": expected dram, sram or overlap");
+    }
+  }
+  if (o.timing_only && (!o.compare.empty() || !o.output_dir.empty())) {
+    user_error("--timing-only has no values: leave out --compare and --output-dir");
+  }
+  if (!o.wave.empty()) {
+    user_error("--wave: not built yet; legal: --trace, --instr-trace, --dram-trace");
+  }
+  for (const std::string& file : {o.report, o.trace, o.instruction_trace, o.dram_trace}) {
+    if (!file.empty()) expect_writable(file);
+  }
+  std::error_code ignored;
+  if (std::filesystem::exists(o.output_dir, ignored) && !std::filesystem::is_directory(o.output_dir, ignored)) {
+    user_error("--output-dir ", o.output_dir, ": is a file: expected a folder");
+  }
+}
+
 Outcome execute_program(const isa::Program& program, const isa::ChipConfig& chip, const RunOptions& o,
                         const std::function<compiler::QGraph()>& qgraph) {
-  check_options(program, o);
+  check_run_options(o);
+  check_weights(program, o);
   Outcome out;
   const platform::DramLayout layout = platform::place_program(program, chip);
   if (!o.timing_only) out.inputs = make_inputs(program, o);

@@ -28,6 +28,9 @@ struct Outcome {
   double wall_s = 0;
 };
 
+/// UserError for options that no program can be run with, and for files that cannot be written: asked before long work.
+void check_run_options(const RunOptions& options);
+
 /// `qgraph` is called when --compare names graph. UserError for options that do not fit, ProgramError for a program
 /// that fails.
 [[nodiscard]] Outcome execute_program(const isa::Program& program, const isa::ChipConfig& chip,

@@ -89,9 +89,7 @@ CompiledModel compile_model(const ModelOptions& model, const CompileOptions& opt
   refuse_later_options(options);
   CompiledModel out;
   out.chip = isa::load_chip(options.chip, options.sets);
-  ModelOptions sized = model;
-  if (options.batch < 0) user_error("--batch ", options.batch, ": expected at least 1");
-  Quantised quantised = quantise_model(sized, ir_dir);
+  Quantised quantised = quantise_model(model, ir_dir);
   out.qgraph = std::move(quantised.qgraph);
   if (options.batch > 0 && !out.qgraph.inputs.empty()) {
     const std::int64_t has = out.qgraph.tensors[static_cast<std::size_t>(out.qgraph.inputs.front())].shape.front();

@@ -130,7 +130,69 @@ TEST(Command, TwoRunsWithOneSeedWriteTheSameBytes) {
   EXPECT_NE(nlohmann::json::parse(read_file(dir / "3.json")).at("outputs"), reports[0].at("outputs"));
 }
 
+TEST(Command, AFolderMayBeWrittenWithASlash) {
+  const fs::path dir = workplace();
+  ASSERT_EQ(tessera_command("zoo build squeezenet -o " + (dir / "net.onnx").string()).code, 0);
+  const std::string compile = "compile " + (dir / "net.onnx").string() + " --chip a1000 --timing-only -o ";
+  for (int time = 0; time < 2; ++time) {  // made, then replaced
+    const Answer answer = tessera_command(compile + (dir / "p").string() + "/");
+    ASSERT_EQ(answer.code, 0) << answer.text;
+  }
+  EXPECT_TRUE(fs::exists(dir / "p" / "program.bin"));
+  EXPECT_FALSE(fs::exists(dir / "p.part"));
+  expect_parts(tessera_command(compile + "."), 2, {"-o .: expected the name of a folder"});
+}
+
+TEST(Command, FilesThatCannotBeWrittenAreRefusedBeforeTheRun) {
+  const fs::path dir = workplace();
+  const std::string program = (dir / "p").string();
+  ASSERT_EQ(tessera_command("asm " + data("stuck.s") + " --chip tiny -o " + program).code, 0);
+  // The program would end with exit 3: exit 2 shows that it was not run, and the good report is not written either.
+  for (const char* option : {"--trace", "--instr-trace", "--dram-trace"}) {
+    expect_parts(tessera_command("run " + program + " --timing-only --report " + (dir / "r.json").string() + " " +
+                                 option + " /no/such/folder/f"),
+                 2, {"/no/such/folder/f: cannot be written: expected a writable folder"});
+    EXPECT_FALSE(fs::exists(dir / "r.json"));
+    EXPECT_FALSE(fs::exists(dir / "r.json.part"));
+  }
+  expect_parts(tessera_command("run " + program + " --output-dir " + program + "/program.bin"), 2,
+               {"program.bin: is a file: expected a folder"});
+  expect_parts(tessera_command("simulate /no/model.onnx --chip tiny --compare graf"), 2,
+               {"--compare graf: expected a list of graph, reference"});
+}
+
+TEST(Command, NumbersBelowZeroAreRefused) {
+  for (const char* arguments : {"run p --seed -1", "run p --max-cycles -5", "run p --process-order -1",
+                                "compile m --chip tiny -o o --batch 0", "compile m --chip tiny -o o --batch -1",
+                                "compile m --chip tiny -o o --randomize-weights -1", "lockstep --random -1"}) {
+    expect_parts(tessera_command(arguments), 2, {"not in range"});
+  }
+}
+
+TEST(Command, DamagedReportsAreRefusedByTheirKey) {
+  const fs::path dir = workplace();
+  ASSERT_EQ(tessera_command("zoo build squeezenet -o " + (dir / "net.onnx").string()).code, 0);
+  ASSERT_EQ(tessera_command("simulate " + (dir / "net.onnx").string() + " --chip a1000 --timing-only --report " +
+                            (dir / "r.json").string())
+                .code,
+            0);
+  const nlohmann::json whole = nlohmann::json::parse(read_file(dir / "r.json"));
+  const auto damage = [&](const char* pointer, const nlohmann::json& value) {
+    nlohmann::json report = whole;
+    report[nlohmann::json::json_pointer(pointer)] = value;
+    write_file(dir / "bad.json", report.dump());
+    return "report " + (dir / "bad.json").string() + " -o " + (dir / "r.html").string();
+  };
+  expect_parts(tessera_command(damage("/units/load/busy", nullptr)), 2, {"/units/load/busy = null: expected an int"});
+  expect_parts(tessera_command(damage("/groups", 3)), 2, {"/groups = 3: expected a list"});
+  expect_parts(tessera_command(damage("/cycles", "many")), 2, {"/cycles = \"many\": expected an integer"});
+  expect_parts(tessera_command(damage("/groups/0", nlohmann::json::object())), 2, {"/groups/0/name is missing"});
+  EXPECT_FALSE(fs::exists(dir / "r.html"));
+  expect_parts(tessera_command("report " + (dir / "r.json").string() + " -o " + (dir / "r.html").string()), 0, {});
+}
+
 TEST(Command, UnknownOptionsAndCommandsExitWithTwo) {
+  expect_parts(tessera_command("smulate x.onnx"), 2, {"smulate: no such command: expected one of", "simulate"});
   for (const char* arguments :
        {"", "nonsense", "run", "zoo build nothing -o /tmp/x.onnx", "diff a", "simulate x.onnx"}) {
     EXPECT_EQ(tessera_command(arguments).code, 2) << arguments;
