@@ -1,6 +1,7 @@
 #include "compiler/allocate/sram_space.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "hw/common/error.hpp"
 
@@ -15,7 +16,7 @@ LineRange SramSpace::take(std::int64_t lines, Fit fit) {
   TESSERA_CHECK(lines > 0, "an empty SRAM buffer");
   // A candidate is better when its latest earlier use is older (oldest), then bank-aligned when large, then lower.
   struct Choice {
-    std::int64_t first = -1, age = 0;
+    std::int64_t first = -1, age = 0, shared = 0;
     bool aligned = false;
   } best;
   const auto consider = [&](std::int64_t first, std::size_t begin, std::size_t end) {
@@ -25,9 +26,10 @@ LineRange SramSpace::take(std::int64_t lines, Fit fit) {
     }
     const bool aligned = lines >= lines_per_bank_ && first % lines_per_bank_ == 0;
     const std::int64_t key = fit == Fit::oldest ? age : 0;
-    const bool better = best.first < 0 || key < best.age || (key == best.age && aligned && !best.aligned) ||
-                        (key == best.age && aligned == best.aligned && first < best.first);
-    if (better) best = {first, key, aligned};
+    const std::int64_t shared = fit == Fit::apart ? shared_banks(first, lines) : 0;
+    const auto rank = [](const Choice& c) { return std::make_tuple(c.age, c.shared, !c.aligned, c.first); };
+    const Choice choice{first, key, shared, aligned};
+    if (best.first < 0 || rank(choice) < rank(best)) best = choice;
   };
   for (std::size_t begin = 0; begin < segments_.size();) {
     if (segments_[begin].taken) {
@@ -49,7 +51,13 @@ LineRange SramSpace::take(std::int64_t lines, Fit fit) {
           const std::int64_t tail = first + segments_[i].lines - lines;
           if (fits(tail)) consider(tail, begin, end);
           const std::int64_t bank = (first + lines_per_bank_ - 1) / lines_per_bank_ * lines_per_bank_;
-          if (lines >= lines_per_bank_ && fits(bank)) consider(bank, begin, end);
+          if ((fit == Fit::apart || lines >= lines_per_bank_) && fits(bank)) consider(bank, begin, end);
+        }
+        if (fit == Fit::apart) {
+          for (std::int64_t bank = run_first / lines_per_bank_ * lines_per_bank_; bank < run_end;
+               bank += lines_per_bank_) {
+            if (fits(bank)) consider(bank, begin, end);
+          }
         }
       }
     }
@@ -60,6 +68,21 @@ LineRange SramSpace::take(std::int64_t lines, Fit fit) {
   taken_ += lines;
   peak_ = std::max(peak_, taken_);
   return {best.first, lines};
+}
+
+std::int64_t SramSpace::shared_banks(std::int64_t first, std::int64_t lines) const {
+  std::int64_t shared = 0;
+  std::int64_t counted = -1;  // the last bank that was counted
+  for (const Segment& s : segments_) {
+    if (!s.taken) continue;
+    const std::int64_t low = std::max(s.first / lines_per_bank_, first / lines_per_bank_);
+    const std::int64_t high =
+        std::min((s.first + s.lines - 1) / lines_per_bank_, (first + lines - 1) / lines_per_bank_);
+    if (high < low) continue;
+    shared += high - std::max(low, counted + 1) + 1;
+    counted = high;
+  }
+  return shared;
 }
 
 void SramSpace::occupy(std::int64_t first, std::int64_t lines) {

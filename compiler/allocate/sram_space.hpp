@@ -11,6 +11,7 @@ namespace tessera::compiler {
 
 enum class Fit : std::uint8_t {
   low,    // lowest address: long-lived maps stay together
+  apart,  // as few banks as possible in common with what is taken, then the lowest address
   oldest  // least recently used: streamed buffers, prefetch distance as long as the SRAM permits
 };
 
@@ -41,6 +42,8 @@ class SramSpace {
     std::int64_t first, lines, last_use;
     bool taken;
   };
+  /// Banks of the range in which something is taken.
+  [[nodiscard]] std::int64_t shared_banks(std::int64_t first, std::int64_t lines) const;
   void occupy(std::int64_t first, std::int64_t lines);
   void merge();
 

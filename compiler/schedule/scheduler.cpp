@@ -148,6 +148,10 @@ class Maker {
       try {
         walk.run();
       } catch (const NoRoom& no_room) {
+        if (!choices.packed) {
+          choices.packed = true;
+          continue;
+        }
         int& met = choices.fragmentation[static_cast<std::size_t>(no_room.layer)];
         if (no_room.planned ? met > 0 && met < kPackFrom : met < kMostFailures) {
           met = no_room.planned ? kPackFrom : met + 1;

@@ -140,7 +140,7 @@ void Walk::place_output(int id) {
       s.row_lines = map.row_lines;
       s.block_lines = map.block_lines();
       s.image_lines = map.blocks * s.block_lines;
-      s.range = take(id, 0, s.image_lines * root.shape.n, Fit::low, root.name);
+      s.range = take(id, 0, s.image_lines * root.shape.n, choices_.packed ? Fit::low : Fit::apart, root.name);
     } else if (!root.imported && root.read) {
       s.dram_offset = round_up<std::int64_t>(scratch_bytes, 256);
       scratch_bytes = s.dram_offset + blocked_bytes(root.shape, chip_);

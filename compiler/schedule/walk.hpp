@@ -38,6 +38,7 @@ struct MoveThroughDram {
 struct WalkChoices {
   std::vector<bool> spilled;       // by root: through DRAM
   std::vector<int> fragmentation;  // by layer: how often its plan met a fragmented SRAM; each asks for more slack
+  bool packed = false;             // maps lie side by side from the lowest address; else apart, in banks of their own
   bool share_imports = false;      // LOAD and REORDER each lay half of a graph input: the network is bound by compute
 };
 

@@ -84,5 +84,15 @@ TEST(SramSpace, ReleasingTwiceIsABug) {
   EXPECT_THROW(space.release(r, 1), InternalError);
 }
 
+TEST(SramSpace, ApartTakesBanksOfItsOwnWhileThereAreAny) {
+  SramSpace space(32, 8);
+  EXPECT_EQ(space.take(3, Fit::apart).first, 0);
+  EXPECT_EQ(space.take(9, Fit::apart).first, 8);   // banks 1 and 2
+  EXPECT_EQ(space.take(2, Fit::apart).first, 24);  // bank 3
+  EXPECT_EQ(space.take(4, Fit::apart).first, 3);   // one bank is shared wherever it lies: the lowest
+  EXPECT_EQ(space.take(7, Fit::apart).first, 17);  // bank 2 alone, rather than two banks
+  EXPECT_EQ(space.take(7, Fit::apart).first, -1);
+}
+
 }  // namespace
 }  // namespace tessera::compiler
