@@ -6,6 +6,7 @@
 #include "compiler/schedule/tile.hpp"
 #include "hw/common/units.hpp"
 #include "hw/models/conv/cost.hpp"
+#include "isa/semantics/layout.hpp"
 
 namespace tessera::compiler {
 namespace {
@@ -47,11 +48,20 @@ bool window_fits(const QNode& node, const MapShape& in, const MapShape& out, con
   put(conv.dx, std::int64_t{node.dx});
   conv.gx = conv.gy = conv.t = 1;
   conv.fold = 1;
-  for (std::size_t shape = 0; shape < chip.conv.pixel_shapes.size(); ++shape) {
-    put(conv.pixel_shape, static_cast<std::int64_t>(shape));
-    if (hw::conv_window_bytes(conv, chip) <= chip.conv.window_bytes) return true;
-  }
-  return false;
+  const auto fits = [&conv, &chip] {
+    for (std::size_t shape = 0; shape < chip.conv.pixel_shapes.size(); ++shape) {
+      put(conv.pixel_shape, static_cast<std::int64_t>(shape));
+      if (hw::conv_window_bytes(conv, chip) <= chip.conv.window_bytes) return true;
+    }
+    return false;
+  };
+  if (fits()) return true;
+  // Few input channels: a window of folded kernel columns is narrower than one of channels padded to the lanes.
+  const std::int64_t fold = node.groups == 1 ? semantics::max_fold(in.c, node.kw, chip) : 0;
+  if (fold < 2) return false;
+  conv.mode = isa::ConvMode::fold;
+  put(conv.fold, fold);
+  return fits();
 }
 
 QNode patch_move(const QNode& node, const MapShape& in, const MapShape& out, std::int64_t first_channel,

@@ -103,6 +103,23 @@ TEST(LayerGraph, AddRunsInTheDrainOfTheLaterConvolution) {
   EXPECT_TRUE(graph.layers[2].swapped);
 }
 
+TEST(LayerGraph, AKernelThatFitsFoldedIsNoPatches) {
+  // 8x8, stride 4, one input channel on tiny (4 input lanes, window of 256 B): 320 B dense, but it fits folded.
+  const isa::ChipConfig chip = isa::load_chip("tiny");
+  QBuilder b(4);
+  QBuilder::Window spec;
+  spec.kh = spec.kw = 8;
+  spec.sy = spec.sx = 4;
+  b.output(b.conv(b.input(1, 1, 40, 40), 14, spec));
+  const LayerGraph graph = build_layers(b.graph, chip);
+  ASSERT_EQ(graph.layers.size(), 1u);
+  EXPECT_EQ(graph.layers[0].kind, LayerKind::conv);
+  // With 16 input channels nothing folds: patches, and a product of them.
+  QBuilder wide(5);
+  wide.output(wide.conv(wide.input(1, 16, 40, 40), 14, spec));
+  EXPECT_GT(build_layers(wide.graph, chip).layers.size(), 1u);
+}
+
 TEST(LayerGraph, AddOfAClampedConvolutionStaysAnEdpLayer) {
   QBuilder b(3);
   b.with_weights = false;
