@@ -9,9 +9,6 @@
 namespace tessera::runtime {
 namespace {
 
-constexpr const char* kQueueNames[] = {"load",  "store", "conv0", "conv1",   "conv2",
-                                       "conv3", "gemm",  "edp",   "reorder", "dsp"};
-
 const isa::QueueStream* stream_of(const isa::Program& program, const hw::InstructionRecord& record) {
   const isa::Section& section = program.sections[record.section % program.sections.size()];
   for (const isa::QueueStream& stream : section.streams) {
@@ -90,8 +87,20 @@ void sum_layers(const ReportInput& in, Attribution& out) {
   }
 }
 
+/// What the rows before it did not move, so that the bytes of all groups are those of the run.
+void give_rest(const hw::RunResult& result, const std::vector<GroupSpan>& before, GroupSpan* last) {
+  last->dram_read = result.fetch_bytes + result.load_bytes + result.host_read_bytes;
+  last->dram_write = result.store_bytes + result.host_write_bytes;
+  for (const GroupSpan& span : before) {
+    last->dram_read -= span.dram_read;
+    last->dram_write -= span.dram_write;
+  }
+  TESSERA_CHECK(last->dram_read >= 0 && last->dram_write >= 0, "the groups before '", last->name, "' claim ",
+                -last->dram_read, " read and ", -last->dram_write, " written bytes more than the run moved");
+}
+
 /// A group owns the time from the end of the groups before it to its own last finish; "start" and "end" close the first
-/// frame, further frames are one row.
+/// frame (instruction fetch stands in "start", host steps in "end"), further frames are one row.
 void span_groups(const ReportInput& in, Attribution& out) {
   const auto& layers = in.program.layers;
   std::vector<GroupSpan> spans(in.program.groups.size());
@@ -106,7 +115,7 @@ void span_groups(const ReportInput& in, Attribution& out) {
     span.dram_write += out.layers[i].dram_write;
     if (out.layers[i].end > 0) first = std::min(first, out.layers[i].start);
   }
-  GroupSpan start{"start", {}, 0, std::min(first, in.result.cycles), in.result.fetch_bytes, 0};
+  GroupSpan start{"start", {}, 0, std::min(first, in.result.cycles), in.result.fetch_bytes / in.frames, 0};
   Cycles at = start.end;
   out.groups.push_back(start);
   for (GroupSpan& span : spans) {
@@ -116,15 +125,23 @@ void span_groups(const ReportInput& in, Attribution& out) {
     out.groups.push_back(span);
   }
   const Cycles first_end = std::max(at, out.first_frame_cycles);
-  out.groups.push_back({"end", {}, at, first_end, in.result.host_read_bytes, in.result.host_write_bytes});
-  if (in.frames > 1)
-    out.groups.push_back({"frames 2.." + std::to_string(in.frames), {}, first_end, in.result.cycles, 0, 0});
+  GroupSpan end{
+      "end", {}, at, first_end, in.result.host_read_bytes / in.frames, in.result.host_write_bytes / in.frames};
+  if (in.frames == 1) {
+    give_rest(in.result, out.groups, &end);
+    out.groups.push_back(end);
+    return;
+  }
+  out.groups.push_back(end);
+  GroupSpan later{"frames 2.." + std::to_string(in.frames), {}, first_end, in.result.cycles, 0, 0};
+  give_rest(in.result, out.groups, &later);
+  out.groups.push_back(later);
 }
 
 }  // namespace
 
 std::string unit_name(const isa::ChipConfig& chip, int core, int queue) {
-  const std::string name = kQueueNames[queue];
+  const std::string name = isa::to_string(static_cast<isa::QueueId>(queue));
   return chip.cores > 1 ? "core" + std::to_string(core) + "." + name : name;
 }
 

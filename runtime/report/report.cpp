@@ -151,10 +151,11 @@ json groups_json(const ReportInput& in, const Attribution& attribution) {
 json utilization_json(const ReportInput& in, const Attribution& attribution) {
   json out = json::object();
   for (const hw::UnitResult& unit : in.result.units) {
-    const auto found = attribution.useful_work.find(unit.name);
     const double lanes = unit_lanes(unit.name, in.chip);
-    if (found == attribution.useful_work.end() || lanes <= 0 || in.result.cycles == 0) continue;
-    out[unit.name] = static_cast<double>(found->second) / (static_cast<double>(in.result.cycles) * lanes);
+    if (lanes <= 0 || in.result.cycles == 0) continue;
+    const auto found = attribution.useful_work.find(unit.name);
+    const std::int64_t useful = found == attribution.useful_work.end() ? 0 : found->second;
+    out[unit.name] = static_cast<double>(useful) / (static_cast<double>(in.result.cycles) * lanes);
   }
   return out;
 }

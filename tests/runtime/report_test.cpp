@@ -103,6 +103,29 @@ TEST(Report, GroupsTileTheRunWithoutGap) {
   EXPECT_EQ(groups[3].at("end_cycle"), 100);
 }
 
+TEST(Report, BytesOfTheGroupsAreThoseOfTheRunAlsoWithFrames) {
+  for (const int frames : {1, 3}) {
+    HandMadeRun run;
+    run.result.load_bytes *= frames;
+    run.result.fetch_bytes *= frames;
+    run.result.host_read_bytes = 40 * frames;
+    run.result.host_write_bytes = 24 * frames;
+    run.result.frame_ends = {100};
+    ReportInput input = run.input();
+    input.frames = frames;
+    const nlohmann::json report = build_report(input);
+    Bytes read = 0, written = 0;
+    for (const nlohmann::json& group : report.at("groups")) {
+      read += group.at("dram_read_bytes").get<Bytes>();
+      written += group.at("dram_write_bytes").get<Bytes>();
+    }
+    EXPECT_EQ(read, report.at("dram").at("read_bytes")) << frames << " frames";
+    EXPECT_EQ(written, report.at("dram").at("write_bytes")) << frames << " frames";
+    EXPECT_EQ(report.at("groups")[0].at("dram_read_bytes"), 256) << "the first frame's instructions";
+    EXPECT_EQ(report.at("groups")[3].at("dram_write_bytes"), 24) << "the first frame's host steps";
+  }
+}
+
 TEST(Report, ABrokenSumIsNeverWritten) {
   HandMadeRun run;
   run.result.units[1].account.idle -= 1;
@@ -118,6 +141,7 @@ TEST(Report, ABrokenSumIsNeverWritten) {
 TEST(Report, UtilisationIsUsefulMacsOverLaneCycles) {
   const nlohmann::json report = build_report(HandMadeRun().input());
   EXPECT_DOUBLE_EQ(report.at("utilization").at("conv0").get<double>(), 240.0 / (100.0 * 4 * 4 * 2));
+  EXPECT_DOUBLE_EQ(report.at("utilization").at("load").get<double>(), 128.0 / (100.0 * 8));
 }
 
 TEST(Report, SummaryNamesTheRunItsStallsAndItsFloor) {
