@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Random copy programs on the models and on the verilated RTL, cycle for cycle. usage: scripts/lockstep.sh [N [SEED]]
+# Random programs on the models and on the verilated RTL, cycle for cycle. usage: scripts/lockstep.sh [N [SEED]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -x build/tessera ] || scripts/build.sh

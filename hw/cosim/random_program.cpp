@@ -7,9 +7,11 @@
 
 #include "hw/common/error.hpp"
 #include "hw/common/random.hpp"
+#include "hw/cosim/random_conv.hpp"
 #include "hw/models/reorder/cost.hpp"
 #include "isa/isa.hpp"
 #include "isa/semantics/footprint.hpp"
+#include "isa/semantics/layout.hpp"
 
 namespace tessera::cosim {
 namespace {
@@ -17,7 +19,8 @@ namespace {
 using isa::BufferKind;
 using isa::QueueId;
 
-constexpr std::array<QueueId, 3> kQueues = {QueueId::load, QueueId::store, QueueId::reorder};
+constexpr std::array<QueueId, 4> kQueues = {QueueId::load, QueueId::store, QueueId::conv0, QueueId::reorder};
+constexpr std::size_t kLoad = 0, kStore = 1, kConv = 2;  // indices of kQueues
 constexpr std::int64_t kBufferBytes = 1 << 16;
 
 class Generator {
@@ -26,7 +29,7 @@ class Generator {
     const std::int64_t bank = chip.sram.size_bytes;
     // A window of the scratchpad that begins in one bank and ends in the same or one of the next: streams meet.
     begin_ = bank * random_.between(0, chip.sram.banks - 2) + bank / 2;
-    size_ = std::min(random_.between(bank / 4, 2 * bank), chip.sram.banks * bank - begin_);
+    size_ = std::min(random_.between(bank / 4, 2 * bank), chip.sram.banks * bank - begin_ - kParamRoom);
   }
 
   isa::Program make(int instructions) {
@@ -35,6 +38,7 @@ class Generator {
       program.buffers.push_back(
           {"buffer" + std::to_string(static_cast<int>(kind)), kind, 0, static_cast<std::uint64_t>(kBufferBytes), 64});
     }
+    program.buffers.push_back({"params", BufferKind::weights, 0, 0, 64});
     const int sections = random_.chance(1, 6) ? 2 : 1;
     for (int s = 0; s < sections; ++s) {
       items_.clear();
@@ -42,10 +46,15 @@ class Generator {
       for (int i = 0; i < instructions / sections; ++i) add_random();
       emit(program.sections.emplace_back(isa::Section{"section" + std::to_string(s), -1, {}}));
     }
+    program.buffers.back().size = params_.size();
+    program.weights = std::move(params_);
     return program;
   }
 
  private:
+  // Behind the window: the parameters of the present convolution, which nothing but their LOAD may write.
+  static constexpr std::int64_t kParamRoom = semantics::kParamBytes * kMostChannels + 8;
+
   struct Item {
     std::size_t queue = 0;  // of kQueues
     isa::Instruction instruction;
@@ -63,7 +72,7 @@ class Generator {
     load.row_bytes = load.group_bytes = static_cast<std::uint32_t>(size_);
     load.sram_base = static_cast<std::uint32_t>(begin_);
     for (auto& dim : load.dims) dim.count = 1;
-    add(0, load);
+    add(kLoad, load);
   }
 
   void add_random() {
@@ -72,13 +81,37 @@ class Generator {
       isa::Nop nop;
       nop.cycles = static_cast<std::uint32_t>(random_.chance(1, 3) ? random_.between(1, 3) : random_.between(1, 80));
       add(queue, nop);
-    } else if (queue == 0) {
+    } else if (queue == kLoad) {
       add(queue, dma<isa::Load>(random_.chance(1, 4) ? BufferKind::scratch : BufferKind::input));
-    } else if (queue == 1) {
+    } else if (queue == kStore) {
       add(queue, dma<isa::Store>(random_.chance(1, 4) ? BufferKind::scratch : BufferKind::output));
+    } else if (queue == kConv) {
+      add_convolution();
     } else {
       add(queue, reorder());
     }
+  }
+
+  /// A LOAD of parameters, now and then one of weights, and the convolution: maps and weights anywhere in the window.
+  void add_convolution() {
+    const isa::Conv conv = convolution(chip_, random_, begin_, size_);
+    isa::Load load;
+    load.base_register = isa::base_register_of(BufferKind::weights);
+    load.dram_offset = params_.size();
+    load.row_bytes = load.group_bytes = static_cast<std::uint32_t>(semantics::kParamBytes * conv.cout);
+    load.sram_base = conv.p_base;
+    for (auto& dim : load.dims) dim.count = 1;
+    append_params(conv, random_, params_);
+    add(kLoad, load);
+    if (random_.chance(1, 3)) {
+      load.base_register = isa::base_register_of(BufferKind::input);
+      load.dram_offset = random_.below(1024);
+      load.row_bytes = load.group_bytes =
+          static_cast<std::uint32_t>(semantics::WeightLayout(semantics::conv_shape(conv), chip_).sram_bytes());
+      load.sram_base = conv.w_base;
+      add(kLoad, load);
+    }
+    add(kConv, conv);
   }
 
   /// Rows of any length and alignment; strides of any sign, within the window and the buffer.
@@ -169,7 +202,7 @@ class Generator {
     item.instruction.body = std::move(body);
     item.instruction.header.layer = static_cast<std::uint16_t>(items_.size());
     item.touches = semantics::footprint(item.instruction, chip_);
-    std::array<std::int64_t, 3> after = {-1, -1, -1};  // latest item to wait for, by its queue
+    std::array<std::int64_t, kQueues.size()> after = {-1, -1, -1, -1};  // latest item to wait for, by its queue
     for (std::size_t i = 0; i < items_.size(); ++i) {
       if (items_[i].queue != queue && (conflicts(items_[i], item) || random_.chance(1, 200))) {
         after[items_[i].queue] = static_cast<std::int64_t>(i);
@@ -190,10 +223,10 @@ class Generator {
 
   void synchronise(Item& producer, Item& consumer, std::size_t queue, std::size_t from) {
     // Two semaphores a pair of queues, each with one waiter; amounts of 1 to 3, all of them waited for.
-    const auto semaphore = static_cast<std::uint8_t>(20 * queue + 2 * from + random_.below(2));
+    const auto semaphore = static_cast<std::uint8_t>(16 * queue + 2 * from + random_.below(2));
     const auto amount = static_cast<std::uint8_t>(random_.chance(1, 4) ? random_.between(2, 3) : 1);
     const bool split = amount > 1 && consumer.waits == 0 && random_.chance(1, 2);  // two waits that add up
-    TESSERA_CHECK(producer.signals < 4 && consumer.waits < 3, "more than four signals or waits");
+    TESSERA_CHECK(producer.signals < 4 && consumer.waits < 4, "more than four signals or waits");
     auto& signal = producer.instruction.header.signals[static_cast<std::size_t>(producer.signals++)];
     signal.semaphore = semaphore;
     signal.amount = amount;
@@ -232,7 +265,8 @@ class Generator {
   Random random_;
   std::int64_t begin_ = 0, size_ = 0;
   std::vector<Item> items_;
-  std::array<std::int64_t, 9> synced_{};
+  std::array<std::int64_t, kQueues.size() * kQueues.size()> synced_{};
+  std::vector<std::uint8_t> params_;  // of all convolutions: the image of the buffer of weights
 };
 
 }  // namespace

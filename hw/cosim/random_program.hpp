@@ -1,4 +1,4 @@
-// Seeded random programs of the RTL slice: copies by LOAD, STORE and REORDER, and NOPs, whose streams meet in few banks
+// Seeded random programs of the RTL slice: copies by LOAD, STORE and REORDER, convolutions, and NOPs, whose streams meet in few banks
 // and on the memory. Legal and race-free by construction: an instruction waits, through a semaphore, for every earlier
 // one of another queue whose bytes it touches. Leaves out: running them.
 #pragma once

@@ -106,11 +106,14 @@ void RtlCore::take_write_beat(const CoreOutputs& out) {
 }
 
 void RtlCore::observe(Cycles n, const CoreOutputs& out) {
-  const auto& banks = out.req_banks;
-  if ((banks[0] & banks[1] & banks[2]) != 0) ++coverage_.triples_on_a_bank;
-  if ((banks[0] & banks[1]) != 0 || (banks[0] & banks[2]) != 0 || (banks[1] & banks[2]) != 0) {
-    ++coverage_.pairs_on_a_bank;
+  std::uint32_t one = 0, two = 0, three = 0;  // banks that at least so many units want
+  for (const std::uint32_t banks : out.req_banks) {
+    three |= two & banks;
+    two |= one & banks;
+    one |= banks;
   }
+  if (two != 0) ++coverage_.pairs_on_a_bank;
+  if (three != 0) ++coverage_.triples_on_a_bank;
   ++coverage_.cycles;
   for (int u = 0; u < kUnits; ++u) {
     if ((out.finish >> u & 1u) != 0) listener_.on_finish(u, n);

@@ -21,14 +21,14 @@
 namespace tessera::cosim {
 
 /// The units of the slice, in the order of its bit vectors (tessera_core_pkg.sv).
-inline constexpr std::array<std::uint8_t, kUnits> kQueueOfUnit = {0, 1, 8};  // load, store, reorder: isa::QueueId
-inline constexpr std::array<const char*, kUnits> kUnitNames = {"load", "store", "reorder"};
+inline constexpr std::array<std::uint8_t, kUnits> kQueueOfUnit = {0, 1, 2, 8};  // isa::QueueId
+inline constexpr std::array<const char*, kUnits> kUnitNames = {"load", "store", "conv0", "reorder"};
 
 /// What happened that a test wants to have happened.
 struct Coverage {
   std::array<std::int64_t, tlm_base::kManagersPerCore> refused{};  // AR or AW not accepted in the cycle it was raised
   std::int64_t pairs_on_a_bank = 0;                                // cycles in which two units wanted one bank
-  std::int64_t triples_on_a_bank = 0;                              // cycles in which all three did
+  std::int64_t triples_on_a_bank = 0;                              // cycles in which three or more did
   std::int64_t cycles = 0;                                         // clocked in simulated time
 };
 

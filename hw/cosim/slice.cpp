@@ -1,8 +1,10 @@
 #include "hw/cosim/slice.hpp"
 
 #include <string>
+#include <vector>
 
 #include "hw/common/error.hpp"
+#include "hw/models/conv/cost.hpp"
 #include "hw/models/reorder/cost.hpp"
 #include "isa/isa.hpp"
 #include "isa/semantics/dma.hpp"
@@ -19,6 +21,10 @@ void check_rtl_chip(const isa::ChipConfig& chip) {
       user_error("chip '", chip.name, "': ", p.key, " = ", value, ": the RTL slice is built for '", kRtlChip, "' with ",
                  p.value);
     }
+  }
+  const std::vector<isa::PixelShape>& shapes = chip.conv.pixel_shapes;
+  if (shapes.size() != 1 || shapes[0].px != chip.conv.pixel_lanes || shapes[0].py != 1) {
+    user_error("chip '", chip.name, "': conv.pixel_shapes: the RTL slice has one, conv.pixel_lanes x 1");
   }
   if (chip.cores != 1) user_error("chip '", chip.name, "': cores = ", chip.cores, ": the RTL slice is one core");
 }
@@ -55,6 +61,18 @@ std::string missing(const isa::Reorder& r, const isa::ChipConfig& chip) {
   return "";
 }
 
+std::string missing(const isa::Conv& c, const isa::ChipConfig& chip) {
+  if (c.mode != isa::ConvMode::dense) return detail::concat("mode ", isa::to_string(c.mode));
+  if (c.groups != 1) return "groups";
+  if (c.in.wrap_rows != 0 || c.out.wrap_rows != 0 || (c.has_residual && c.residual.wrap_rows != 0)) {
+    return "circular maps";
+  }
+  isa::Instruction instruction;
+  instruction.body = c;
+  if (const auto fault = semantics::find_fault(instruction, chip, {})) return fault->text;
+  return hw::conv_check(c, chip).value_or("");
+}
+
 template <typename Body>
 std::string missing(const Body&, const isa::ChipConfig&) {
   return "this instruction";
@@ -71,7 +89,8 @@ std::string missing(const isa::Instruction& instruction, const isa::ChipConfig& 
 }
 
 bool has_unit(isa::QueueId queue) {
-  return queue == isa::QueueId::load || queue == isa::QueueId::store || queue == isa::QueueId::reorder;
+  return queue == isa::QueueId::load || queue == isa::QueueId::store || queue == isa::QueueId::conv0 ||
+         queue == isa::QueueId::reorder;
 }
 
 }  // namespace
@@ -85,7 +104,7 @@ void check_slice(const isa::Program& program, const isa::ChipConfig& chip) {
       const auto queue = static_cast<isa::QueueId>(stream.queue);
       if (!has_unit(queue)) {
         user_error(place, ": instructions for queue ", isa::to_string(queue),
-                   ": the RTL slice has load, store and reorder");
+                   ": the RTL slice has load, store, conv0 and reorder");
       }
       std::size_t index = 0;
       for (std::size_t word = 0; word < stream.words.size(); ++index) {

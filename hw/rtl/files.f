@@ -1,4 +1,5 @@
 hw/rtl/tessera_core_pkg.sv
+hw/rtl/tessera_conv_pkg.sv
 hw/rtl/tessera_slice_pkg.sv
 hw/rtl/tessera_fifo.sv
 hw/rtl/tessera_loops.sv
@@ -8,6 +9,17 @@ hw/rtl/tessera_nop.sv
 hw/rtl/tessera_load.sv
 hw/rtl/tessera_store.sv
 hw/rtl/tessera_reorder.sv
+hw/rtl/tessera_read_port.sv
+hw/rtl/tessera_conv_derive.sv
+hw/rtl/tessera_conv_next.sv
+hw/rtl/tessera_conv_fill.sv
+hw/rtl/tessera_conv_slots.sv
+hw/rtl/tessera_conv_drain.sv
+hw/rtl/tessera_conv_window.sv
+hw/rtl/tessera_conv_weights.sv
+hw/rtl/tessera_conv_array.sv
+hw/rtl/tessera_conv_requantize.sv
+hw/rtl/tessera_conv.sv
 hw/rtl/tessera_sram_bank.sv
 hw/rtl/tessera_sram_arbiter.sv
 hw/rtl/tessera_sram.sv

@@ -1,5 +1,5 @@
-// The first RTL slice of a Tessera core: command processor, LOAD, STORE, REORDER (plain copy) and the scratchpad with its
-// arbiter, behind the boundary of MACHINE.md section 2: three AXI managers, a control port, an interrupt. README.md of
+// The RTL slice of a Tessera core: command processor, LOAD, STORE, CONV (dense), REORDER (plain copy) and the scratchpad
+// with its arbiter, behind the boundary of MACHINE.md section 2: three AXI managers, a control port, an interrupt. README.md of
 // this folder says what of each instruction it takes.
 `timescale 1ns/1ps
 module tessera_core (
@@ -138,14 +138,18 @@ module tessera_core (
   // ---- units
   load_body_t    load_body;
   store_body_t   store_body;
+  conv_body_t    conv_body;
   reorder_body_t reorder_body;
   nop_body_t [Units-1:0] nop_body;
   sram_req_t     load_write, store_read, reorder_read, reorder_write;
   logic [Units-1:0]    gnt;
+  sram_req_t [3:0]     conv_access;
   logic [LineBits-1:0] store_data, reorder_data;
+  logic [2:0][LineBits-1:0] conv_data;
 
   assign load_body = head[UnitLoad][LoadBits-1:HeaderBits];
   assign store_body = head[UnitStore][StoreBits-1:HeaderBits];
+  assign conv_body = head[UnitConv][ConvBits-1:HeaderBits];
   assign reorder_body = head[UnitReorder][ReorderBits-1:HeaderBits];
   for (genvar u = 0; u < Units; u++) begin : g_nop
     assign nop_body[u] = head[u][NopBits-1:HeaderBits];
@@ -204,6 +208,24 @@ module tessera_core (
     .conflict_o(conflict[UnitStore])
   );
 
+  assign ready_nop[UnitConv] = ready[UnitConv];
+
+  tessera_conv u_conv0 (
+    .clk_i,
+    .rst_ni,
+    .ready_o(ready[UnitConv]),
+    .busy_o(busy[UnitConv]),
+    .start_i(start_o[UnitConv] && !start_nop[UnitConv]),
+    .conv_i(conv_of(conv_body)),
+    .start_nop_i(start_nop[UnitConv]),
+    .nop_cycles_i(nop_body[UnitConv].f_cycles),
+    .done_o(finish_o[UnitConv]),
+    .sram_req_o(conv_access),
+    .sram_gnt_i(gnt[UnitConv]),
+    .sram_data_i(conv_data),
+    .conflict_o(conflict[UnitConv])
+  );
+
   assign ready_nop[UnitReorder] = ready[UnitReorder];
 
   tessera_reorder u_reorder (
@@ -228,10 +250,12 @@ module tessera_core (
     .rst_ni,
     .load_write_i(load_write),
     .store_read_i(store_read),
+    .conv_i(conv_access),
     .reorder_read_i(reorder_read),
     .reorder_write_i(reorder_write),
     .gnt_o(gnt),
     .store_data_o(store_data),
+    .conv_data_o(conv_data),
     .reorder_data_o(reorder_data),
     .req_banks_o
   );

@@ -5,11 +5,12 @@ package tessera_core_pkg;
   import tessera_chip_pkg::*;
 
   // Units of the slice. Absent units never request, so the rotating orders of FETCH and of the SRAM arbiter over these
-  // three slots equal those over all ten queue ids.
-  localparam int unsigned Units = 3;
+  // four slots equal those over all ten queue ids.
+  localparam int unsigned Units = 4;
   localparam int unsigned UnitLoad = 0;
   localparam int unsigned UnitStore = 1;
-  localparam int unsigned UnitReorder = 2;
+  localparam int unsigned UnitConv = 2;
+  localparam int unsigned UnitReorder = 3;
   localparam int unsigned UnitWidth = $clog2(Units);
 
   localparam int unsigned AddrWidth = 40;  // DRAM byte address

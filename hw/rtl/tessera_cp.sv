@@ -42,7 +42,8 @@ module tessera_cp (
   import tessera_isa_pkg::*;
   import tessera_core_pkg::*;
 
-  localparam logic [Units-1:0][3:0] QueueOf = {4'(QueueIdReorder), 4'(QueueIdStore), 4'(QueueIdLoad)};
+  localparam logic [Units-1:0][3:0] QueueOf = {4'(QueueIdReorder), 4'(QueueIdConv0), 4'(QueueIdStore),
+                                                 4'(QueueIdLoad)};
   // Instructions popped and not finished, a unit: as many signal sets wait for their finish.
   function automatic int unsigned in_flight_of(input int unsigned unit);
     unique case (unit)
@@ -58,7 +59,8 @@ module tessera_cp (
   axi_ax_t             held_burst_q, chosen_burst;
   logic                ar_held_q, any_raise;
   logic [UnitWidth-1:0] fetch_first_q, chosen, chosen_next, beat_unit, error_unit;
-  logic [1:0]          fetches_q;  // bursts raised whose last beat has not come: at most one a queue
+  localparam int unsigned FetchesWidth = $clog2(Units + 1);
+  logic [FetchesWidth-1:0] fetches_q;  // bursts raised whose last beat has not come: at most one a queue
 
   always_comb begin
     logic [UnitWidth-1:0] unit;
@@ -192,7 +194,7 @@ module tessera_cp (
   logic moving, waiting;
 
   always_comb begin
-    moving = busy_i != '0 || done_i != '0 || arriving || fetches_q != 2'd0 || ar_held_q || bus_error != '0;
+    moving = busy_i != '0 || done_i != '0 || arriving || fetches_q != '0 || ar_held_q || bus_error != '0;
     waiting = 1'b0;
     for (int unsigned u = 0; u < Units; u++) begin
       if (!halted[u] && !exhausted[u]) begin
@@ -246,7 +248,7 @@ module tessera_cp (
     if (!rst_ni) begin
       running_o <= 1'b0;
       fetch_first_q <= '0;
-      fetches_q <= 2'd0;
+      fetches_q <= '0;
       ar_held_q <= 1'b0;
       held_burst_q <= '0;
       fault_o <= 1'b0;
@@ -264,7 +266,7 @@ module tessera_cp (
         fetch_first_q <= chosen_next;
         held_burst_q <= chosen_burst;
       end
-      fetches_q <= fetches_q + 2'(any_raise) - 2'(r_valid_i && r_last_i);
+      fetches_q <= fetches_q + FetchesWidth'(any_raise) - FetchesWidth'(r_valid_i && r_last_i);
       ar_held_q <= ar_valid_o && !ar_ready_i;
       if (fault_found && !fault_o) begin
         fault_o <= 1'b1;
@@ -276,7 +278,7 @@ module tessera_cp (
   end
 
   CpDoorbellIdle: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      doorbell_i |-> (fetches_q == 2'd0 && !ar_held_q))
+      doorbell_i |-> (fetches_q == '0 && !ar_held_q))
   else $error("doorbell while fetching");
 
   CpBeatOwned: assert property (@(posedge clk_i) disable iff (!rst_ni) r_valid_i |-> burst_known)

@@ -153,6 +153,9 @@ module tessera_cp_queue #(
   end else if (Queue == QueueIdStore) begin : g_store
     assign body_legal = front_header.f_opcode == OpcodeStore && store_legal(front)
                         && store_in_slice(front[StoreBits-1:HeaderBits]);
+  end else if (Queue == QueueIdConv0) begin : g_conv
+    assign body_legal = front_header.f_opcode == OpcodeConv && conv_legal(front)
+                        && conv_in_slice(front[ConvBits-1:HeaderBits]);
   end else if (Queue == QueueIdReorder) begin : g_reorder
     assign body_legal = front_header.f_opcode == OpcodeReorder && reorder_legal(front)
                         && reorder_in_slice(front[ReorderBits-1:HeaderBits]);

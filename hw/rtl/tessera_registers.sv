@@ -41,6 +41,7 @@ module tessera_registers (
     unique case (unit)
       UnitLoad: return QueueIdLoad;
       UnitStore: return QueueIdStore;
+      UnitConv: return QueueIdConv0;
       default: return QueueIdReorder;
     endcase
   endfunction

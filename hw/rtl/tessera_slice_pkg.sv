@@ -4,6 +4,7 @@ package tessera_slice_pkg;
 
   import tessera_isa_pkg::*;
   import tessera_core_pkg::*;
+  import tessera_conv_pkg::*;
 
   // Local semaphores only.
   function automatic logic header_in_slice(input header_t header);
@@ -38,6 +39,61 @@ package tessera_slice_pkg;
           || b.f_dims[d].f_dst_stride[LineOffsetWidth-1:0] != '0) in_slice = 1'b0;
     end
     return in_slice;
+  endfunction
+
+  // Dense, one group, no circular map. Tiles that do not fit the engine are refused by hw/cosim.
+  function automatic logic conv_in_slice(input conv_body_t b);
+    return b.f_mode == ConvModeDense && b.f_groups == 16'd1 && b.f_pixel_shape == 2'd0
+        && b.f_in.f_wrap_rows == 16'd0 && b.f_out.f_wrap_rows == 16'd0
+        && (b.f_has_residual == 1'b0 || b.f_residual.f_wrap_rows == 16'd0);
+  endfunction
+
+  function automatic map_t conv_map(input sram_tensor_t tensor);
+    map_t map;
+    map.base = tensor.f_base[LineOffsetWidth+:SramLineAddrWidth];
+    map.row_pitch = SramLineAddrWidth'(tensor.f_row_pitch);
+    map.block_pitch = SramLineAddrWidth'(tensor.f_block_pitch);
+    return map;
+  endfunction
+
+  function automatic conv_t conv_of(input conv_body_t b);
+    conv_t c;
+    c.channels_outer = b.f_order == ConvOrderChannelsOuter;
+    c.shift_only = b.f_shift_only;
+    c.has_residual = b.f_has_residual;
+    c.in = conv_map(b.f_in);
+    c.residual = conv_map(b.f_residual);
+    c.out = conv_map(b.f_out);
+    c.w_line = b.f_w_base[LineOffsetWidth+:SramLineAddrWidth];
+    c.p_base = SramAddrWidth'(b.f_p_base);
+    c.in_h = b.f_in_h;
+    c.in_w = b.f_in_w;
+    c.cin = b.f_cin;
+    c.out_h = b.f_out_h;
+    c.out_w = b.f_out_w;
+    c.cout = b.f_cout;
+    c.kh = b.f_kh;
+    c.kw = b.f_kw;
+    c.sy = b.f_sy;
+    c.sx = b.f_sx;
+    c.dy = b.f_dy;
+    c.dx = b.f_dx;
+    c.pad_top = b.f_pad_top;
+    c.pad_left = b.f_pad_left;
+    c.in_zp = b.f_in_zp;
+    c.w_zp = b.f_w_zp;
+    c.out_zp = b.f_out_zp;
+    c.lo = b.f_lo;
+    c.hi = b.f_hi;
+    c.gx = b.f_gx;
+    c.gy = b.f_gy;
+    c.t = b.f_t;
+    c.res_ma = b.f_res_ma;
+    c.res_mb = b.f_res_mb;
+    c.res_shift = b.f_res_shift;
+    c.res_zb = b.f_res_zb;
+    c.res_zo = b.f_res_zo;
+    return c;
   endfunction
 
   // The engines work modulo the scratchpad: a legal program stays inside.

@@ -1,0 +1,48 @@
+// What a convolution derives from its fields once: used columns and rows, quotients by the strides, tile counts
+// (hw/models/conv/README.md; class ConvGeometry). Combinational.
+`timescale 1ns/1ps
+module tessera_conv_derive (
+  input  tessera_conv_pkg::conv_t    conv_i,
+  output tessera_conv_pkg::derived_t derived_o
+);
+
+  import tessera_conv_pkg::*;
+
+  function automatic logic [7:0] used_residues(input logic [7:0] kernel, input logic [7:0] dilation,
+                                               input logic [7:0] stride);
+    if (kernel == 8'd1) return 8'd1;
+    if (dilation != 8'd1) return stride;
+    return (kernel < stride) ? kernel : stride;
+  endfunction
+
+  logic [15:0] tile_w, width;
+  coord_t      columns, period, rest;
+
+  assign tile_w = 16'(conv_i.gx) * 16'(Lanes);
+  assign width = (tile_w < conv_i.out_w) ? tile_w : conv_i.out_w;
+  assign columns = (coord_t'(width) - coord_t'(1)) * coord_t'(conv_i.sx)
+                   + (coord_t'(conv_i.kw) - coord_t'(1)) * coord_t'(conv_i.dx) + coord_t'(1);
+  assign period = coord_t'(conv_i.sx) * coord_t'(Lanes);
+  assign rest = columns % period;
+
+  always_comb begin
+    derived_o.used_x = used_residues(conv_i.kw, conv_i.dx, conv_i.sx);
+    derived_o.used_y = used_residues(conv_i.kh, conv_i.dy, conv_i.sy);
+    derived_o.dx_q = conv_i.dx / conv_i.sx;
+    derived_o.dx_r = conv_i.dx % conv_i.sx;
+    derived_o.dy_q = conv_i.dy / conv_i.sy;
+    derived_o.dy_r = conv_i.dy % conv_i.sy;
+    derived_o.left_q = conv_i.pad_left / conv_i.sx;
+    derived_o.left_r = conv_i.pad_left % conv_i.sx;
+    derived_o.top_q = conv_i.pad_top / conv_i.sy;
+    derived_o.top_r = conv_i.pad_top % conv_i.sy;
+    // Bank 0 holds the first sx columns of each period of Lanes x sx.
+    derived_o.row_entries = 16'(columns / period * coord_t'(derived_o.used_x)
+        + ((rest < coord_t'(derived_o.used_x)) ? rest : coord_t'(derived_o.used_x)));
+    derived_o.cin_tiles = 16'((17'(conv_i.cin) + 17'(Cin - 1)) / 17'(Cin));
+    derived_o.cout_tiles = 16'((17'(conv_i.cout) + 17'(Cout - 1)) / 17'(Cout));
+    derived_o.tile_w = tile_w;
+    derived_o.tile_h = 16'(conv_i.gy);
+  end
+
+endmodule

@@ -1,0 +1,92 @@
+// The drain of a tile: one output line a cycle, for each channel block, each row, each line of the row
+// (hw/models/conv/README.md, "Drain"). Begins in the first cycle behind the tile's last phase.
+`timescale 1ns/1ps
+module tessera_conv_drain (
+  input  logic                        clk_i,
+  input  logic                        rst_ni,
+  input  logic                        move_i,
+  input  logic                        load_i,  // the next engine cycle is the first of the drain of phase_i's tile
+  input  logic                        last_tile_i,
+  input  logic                        half_i,
+  input  tessera_conv_pkg::phase_t    phase_i,
+  input  tessera_conv_pkg::conv_t     conv_i,
+  input  tessera_conv_pkg::derived_t  derived_i,
+  output logic                        active_o,
+  output logic                        done_o,  // after this engine cycle, or before
+  output tessera_conv_pkg::drain_op_t op_o
+);
+
+  import tessera_conv_pkg::*;
+  import tessera_core_pkg::*;
+
+  logic        active_q, half_q, last_tile_q;
+  phase_t      phase_q;
+  logic [15:0] block_q, row_q, line_q, line_first, line_last, channel_block;
+  extent_t     extent;
+  logic        ends_row, ends_block, ends_drain;
+  line_addr_t  row;
+
+  assign extent = extent_of(phase_q, conv_i, derived_i);
+  assign line_first = phase_q.x / 16'(LinePixels);
+  assign line_last = (phase_q.x + extent.columns - 16'd1) / 16'(LinePixels);
+  assign ends_row = line_first + line_q == line_last;
+  assign ends_block = ends_row && row_q == extent.rows - 16'd1;
+  assign ends_drain = ends_block && block_q == extent.couts - 16'd1;
+  assign active_o = active_q;
+  assign done_o = !active_q || ends_drain;
+  assign channel_block = phase_q.c + block_q;
+  assign row = line_addr_t'(phase_q.y + row_q);
+
+  always_comb begin
+    logic [16:0] column;
+    logic [15:0] lane;
+    op_o.valid = active_q;
+    op_o.last = last_tile_q && ends_drain;
+    op_o.half = half_q;
+    op_o.cout_tile = AccWidth'(block_q);
+    op_o.param_offset = conv_i.p_base[LineOffsetWidth-1:0]
+        + LineOffsetWidth'(32'(channel_block) * Cout * ParamBytes);
+    for (int unsigned k = 0; k < LinePixels; k++) begin
+      column = 17'(line_first + line_q) * 17'(LinePixels) + 17'(k);
+      lane = 16'(column - 17'(phase_q.x));
+      op_o.pixel_real[k] = column >= 17'(phase_q.x) && column < 17'(phase_q.x) + 17'(extent.columns);
+      op_o.lane[k] = LaneWidth'(lane % 16'(Lanes));
+      op_o.acc[k] = AccWidth'((row_q * extent.groups_x + lane / 16'(Lanes)) * 16'(conv_i.t) + block_q);
+    end
+    for (int unsigned c = 0; c < Cout; c++) begin
+      op_o.cout_real[c] = 32'(channel_block) * Cout + c < 32'(conv_i.cout);
+    end
+    op_o.out = map_line(conv_i.out, line_addr_t'(channel_block), row) + line_addr_t'(line_first + line_q);
+    op_o.residual = map_line(conv_i.residual, line_addr_t'(channel_block), row) + line_addr_t'(line_first + line_q);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      active_q <= 1'b0;
+      half_q <= 1'b0;
+      last_tile_q <= 1'b0;
+      phase_q <= '0;
+      block_q <= '0;
+      row_q <= '0;
+      line_q <= '0;
+    end else if (load_i) begin
+      active_q <= 1'b1;
+      half_q <= half_i;
+      last_tile_q <= last_tile_i;
+      phase_q <= phase_i;
+      block_q <= '0;
+      row_q <= '0;
+      line_q <= '0;
+    end else if (move_i && active_q) begin
+      line_q <= ends_row ? '0 : line_q + 16'd1;
+      if (ends_row) row_q <= ends_block ? '0 : row_q + 16'd1;
+      if (ends_block) block_q <= block_q + 16'd1;
+      if (ends_drain) active_q <= 1'b0;
+    end
+  end
+
+  ConvDrainAlone: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      load_i |-> done_o)
+  else $error("a tile ends while the drain of the one before it goes on");
+
+endmodule

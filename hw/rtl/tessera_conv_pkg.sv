@@ -1,0 +1,191 @@
+// Types inside the convolution engine: the instruction as the engine keeps it, what is derived from it once, positions,
+// and the micro-operations that travel down the rigid pipeline (hw/models/conv/README.md).
+`timescale 1ns/1ps
+package tessera_conv_pkg;
+
+  import tessera_chip_pkg::*;
+  import tessera_core_pkg::*;
+
+  localparam int unsigned Lanes = ConvPixelLanes;  // pixels; one row of them
+  localparam int unsigned LaneWidth = (Lanes > 1) ? $clog2(Lanes) : 1;
+  localparam int unsigned Cin = ConvCinLanes;
+  localparam int unsigned Cout = ConvCoutLanes;
+  localparam int unsigned LinePixels = SramLineBytes / LayoutChannelBlock;
+  localparam int unsigned LinePixelWidth = (LinePixels > 1) ? $clog2(LinePixels) : 1;
+  localparam int unsigned Entries = ConvWindowBytes / (Lanes * Cin);  // of a window bank
+  localparam int unsigned EntryWidth = $clog2(Entries);
+  localparam int unsigned AccWidth = (ConvAccumulators > 1) ? $clog2(ConvAccumulators) : 1;
+  localparam int unsigned WeightLines = (Cin * Cout + SramLineBytes - 1) / SramLineBytes;  // of a weight tile
+  localparam int unsigned ParamBytes = 12;  // of a channel
+  localparam int unsigned ParamLines = (ParamBytes * Cout + 2 * SramLineBytes - 2) / SramLineBytes;  // at most, of a cout tile
+  localparam int unsigned LineIndexWidth = 8;  // of a weight or parameter line in its buffer
+  localparam int unsigned CoordWidth = 26;  // padded coordinates: 16 bits x 8 bits of stride, and a kernel
+  // A read of engine cycle e is used in engine cycle e + Skew.
+  localparam int unsigned Skew = SramReadLatency + 1;
+  // A drain of nominal cycle n is written in n + WriteStage.
+  localparam int unsigned WriteStage = SramReadLatency + ConvPipelineCycles;
+
+  typedef logic [CoordWidth-1:0] coord_t;
+  typedef logic [SramLineAddrWidth-1:0] line_addr_t;
+
+  // A map that is not circular, in lines.
+  typedef struct packed {
+    line_addr_t block_pitch;
+    line_addr_t row_pitch;
+    line_addr_t base;
+  } map_t;
+
+  typedef struct packed {
+    logic               channels_outer;
+    logic               shift_only;
+    logic               has_residual;
+    map_t               in;
+    map_t               residual;
+    map_t               out;
+    line_addr_t         w_line;
+    logic [SramAddrWidth-1:0] p_base;
+    logic [15:0]        in_h, in_w, cin, out_h, out_w, cout;
+    logic [7:0]         kh, kw, sy, sx, dy, dx, pad_top, pad_left;
+    logic signed [8:0]  in_zp, w_zp;
+    logic signed [15:0] out_zp, lo, hi;
+    logic [7:0]         gx, gy, t;
+    logic signed [31:0] res_ma, res_mb;
+    logic [5:0]         res_shift;
+    logic signed [8:0]  res_zb, res_zo;
+  } conv_t;
+
+  // Derived once an instruction. Used columns: those with xp mod sx < used_x. dx_q, dx_r: quotient and remainder by sx.
+  typedef struct packed {
+    logic [7:0]  used_x, used_y;
+    logic [7:0]  dx_q, dx_r, dy_q, dy_r;
+    logic [7:0]  left_q, left_r, top_q, top_r;
+    logic [15:0] row_entries;  // of a window row in the fullest bank
+    logic [15:0] cin_tiles, cout_tiles;
+    logic [15:0] tile_w, tile_h;
+  } derived_t;
+
+  // A phase: first output pixel and first cout tile of its tile, cin tile.
+  typedef struct packed {
+    logic [15:0] x, y, c, cin;
+  } phase_t;
+
+  // What a tile really has.
+  typedef struct packed {
+    logic [15:0] columns, rows, groups_x, couts;
+  } extent_t;
+
+  // One padded coordinate that a tap can meet: position, residue by the stride, outputs behind the tile's first.
+  typedef struct packed {
+    coord_t      pos;
+    logic [7:0]  residue;
+    logic [15:0] out;
+  } used_t;
+
+  // Window write of one fill cycle.
+  typedef struct packed {
+    logic                                   valid;
+    logic                                   buffer;
+    logic                                   ends_line;  // the line has been written
+    logic [LinePixels-1:0]                  write;      // this pixel, now
+    logic [LinePixels-1:0][LaneWidth-1:0]   bank;
+    logic [LinePixels-1:0][EntryWidth-1:0]  entry;
+  } fill_op_t;
+
+  // One step of the array.
+  typedef struct packed {
+    logic                             valid;
+    logic                             window;   // buffers
+    logic                             weights;
+    logic                             half;
+    logic                             first;    // of the accumulator entry
+    logic [AccWidth-1:0]              acc;
+    logic [Cin-1:0]                   cin_real;
+    logic [Lanes-1:0]                 exists;   // else padding
+    logic [Lanes-1:0][LaneWidth-1:0]  bank;
+    logic [Lanes-1:0][EntryWidth-1:0] entry;
+  } step_op_t;
+
+  // A line that port W brings.
+  typedef struct packed {
+    logic                      valid;
+    logic                      param;   // else weights
+    logic                      buffer;  // weight buffer, parameter half
+    logic [AccWidth-1:0]       cout_tile;
+    logic [LineIndexWidth-1:0] index;
+  } weight_op_t;
+
+  // One output line.
+  typedef struct packed {
+    logic                                   valid;
+    logic                                   last;  // of the instruction
+    logic                                   half;
+    logic [AccWidth-1:0]                    cout_tile;
+    logic [LineOffsetWidth-1:0]             param_offset;
+    logic [LinePixels-1:0]                  pixel_real;
+    logic [LinePixels-1:0][AccWidth-1:0]    acc;
+    logic [LinePixels-1:0][LaneWidth-1:0]   lane;
+    logic [Cout-1:0]                        cout_real;
+    line_addr_t                             out;
+    line_addr_t                             residual;
+  } drain_op_t;
+
+  function automatic used_t next_used(input used_t at, input logic [7:0] stride, input logic [7:0] used);
+    used_t next;
+    next = at;
+    if (at.residue + 8'd1 < used) begin
+      next.pos = at.pos + coord_t'(1);
+      next.residue = at.residue + 8'd1;
+    end else begin
+      next.pos = at.pos + coord_t'(stride) - coord_t'(at.residue);
+      next.residue = 8'd0;
+      next.out = at.out + 16'd1;
+    end
+    return next;
+  endfunction
+
+  // The first used coordinate of a tile that begins at output `first`; pad = pad_q x stride + pad_r.
+  function automatic used_t first_used(input logic [15:0] first, input logic [7:0] stride, input logic [7:0] used,
+                                       input logic [7:0] pad, input logic [7:0] pad_q, input logic [7:0] pad_r);
+    used_t at;
+    at.pos = coord_t'(first) * coord_t'(stride);
+    at.residue = 8'd0;
+    at.out = 16'd0;
+    if (at.pos < coord_t'(pad)) begin
+      at.pos = coord_t'(pad);
+      at.residue = pad_r;
+      at.out = 16'(pad_q) - first;
+      // A residue that no tap meets: the next multiple of the stride.
+      if (at.residue >= used) at = next_used(at, stride, used);
+    end
+    return at;
+  endfunction
+
+  // Behind the last coordinate that a tile of `count` outputs reads and that exists.
+  function automatic coord_t end_used(input logic [15:0] first, input logic [15:0] count, input logic [7:0] stride,
+                                      input logic [7:0] kernel, input logic [7:0] dilation, input logic [7:0] pad,
+                                      input logic [15:0] extent);
+    coord_t reach, exists;
+    reach = (coord_t'(first) + coord_t'(count) - coord_t'(1)) * coord_t'(stride)
+            + (coord_t'(kernel) - coord_t'(1)) * coord_t'(dilation) + coord_t'(1);
+    exists = coord_t'(pad) + coord_t'(extent);
+    return (reach < exists) ? reach : exists;
+  endfunction
+
+  function automatic extent_t extent_of(input phase_t phase, input conv_t conv, input derived_t derived);
+    extent_t extent;
+    logic [15:0] columns, rows, couts;
+    columns = conv.out_w - phase.x;
+    rows = conv.out_h - phase.y;
+    couts = derived.cout_tiles - phase.c;
+    extent.columns = (columns < derived.tile_w) ? columns : derived.tile_w;
+    extent.rows = (rows < derived.tile_h) ? rows : derived.tile_h;
+    extent.couts = (couts < 16'(conv.t)) ? couts : 16'(conv.t);
+    extent.groups_x = (extent.columns + 16'(Lanes - 1)) / 16'(Lanes);
+    return extent;
+  endfunction
+
+  function automatic line_addr_t map_line(input map_t map, input line_addr_t block, input line_addr_t row);
+    return map.base + block * map.block_pitch + row * map.row_pitch;
+  endfunction
+
+endpackage

@@ -1,0 +1,199 @@
+// The slots of a phase: one weight tile against all pixel groups, a step a cycle; port W reads the weights of the next
+// slot and, in a tile's first phase, the parameters of its cout tiles (hw/models/conv/README.md, "Slots"). The prologue
+// is a phase without steps that reads the first weights.
+`timescale 1ns/1ps
+module tessera_conv_slots (
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
+  input  logic                         move_i,
+  input  logic                         load_i,  // the next engine cycle is the first of a phase
+  // The phase, stable while it lasts
+  input  logic                         prologue_i,
+  input  tessera_conv_pkg::phase_t     phase_i,
+  input  tessera_conv_pkg::phase_t     next_i,
+  input  logic                         next_valid_i,
+  input  logic                         window_i,
+  input  logic                         half_i,
+  input  tessera_conv_pkg::conv_t      conv_i,
+  input  tessera_conv_pkg::derived_t   derived_i,
+  output logic                         done_o,  // after this engine cycle, or before
+  output logic                         read_o,
+  output tessera_conv_pkg::line_addr_t line_o,
+  output tessera_conv_pkg::weight_op_t weight_op_o,
+  output tessera_conv_pkg::step_op_t   step_op_o
+);
+
+  import tessera_conv_pkg::*;
+  import tessera_core_pkg::*;
+
+  localparam int unsigned LineOffset = LineOffsetWidth;
+
+  // A tap along one axis: kernel index, index x dilation = q x stride + r.
+  typedef struct packed {
+    logic [7:0]  index;
+    logic [15:0] q;
+    logic [7:0]  r;
+    coord_t      offset;
+  } tap_t;
+
+  function automatic tap_t next_tap(input tap_t at, input logic [7:0] stride, input logic [7:0] dilation,
+                                    input logic [7:0] dilation_q, input logic [7:0] dilation_r);
+    tap_t next;
+    logic [8:0] sum;
+    sum = 9'(at.r) + 9'(dilation_r);
+    next.index = at.index + 8'd1;
+    next.offset = at.offset + coord_t'(dilation);
+    next.q = at.q + 16'(dilation_q);
+    next.r = 8'(sum);
+    if (sum >= 9'(stride)) begin
+      next.q = next.q + 16'd1;
+      next.r = 8'(sum - 9'(stride));
+    end
+    return next;
+  endfunction
+
+  logic        active_q, weights_q;  // weights_q: the buffer that the steps use
+  logic [15:0] cycle_q, couts_q, group_x_q, group_y_q;
+  tap_t        tap_x_q, tap_y_q;
+  extent_t     extent;
+
+  assign extent = extent_of(phase_i, conv_i, derived_i);
+
+  // ---- lengths
+  logic        last_x, last_y, last_cout, last_slot, slot_ends, reads_params, first_tap;
+  logic [15:0] steps, weight_lines, param_lines, needed;
+  logic [SramAddrWidth-1:0] param_first, param_last;
+  logic [16:0] channel_first, channel_end;
+
+  assign last_x = tap_x_q.index == conv_i.kw - 8'd1;
+  assign last_y = tap_y_q.index == conv_i.kh - 8'd1;
+  assign last_cout = couts_q == extent.couts - 16'd1;
+  assign last_slot = prologue_i || (last_x && last_y && last_cout);
+  assign first_tap = tap_x_q.index == 8'd0 && tap_y_q.index == 8'd0;
+  assign reads_params = !prologue_i && phase_i.cin == 16'd0 && first_tap;
+
+  assign channel_first = 17'(phase_i.c + couts_q) * 17'(Cout);
+  assign channel_end = (channel_first + 17'(Cout) < 17'(conv_i.cout)) ? channel_first + 17'(Cout) : 17'(conv_i.cout);
+  assign param_first = conv_i.p_base + SramAddrWidth'(channel_first) * SramAddrWidth'(ParamBytes);
+  assign param_last = conv_i.p_base + SramAddrWidth'(channel_end) * SramAddrWidth'(ParamBytes) - SramAddrWidth'(1);
+
+  assign steps = prologue_i ? 16'd0 : extent.groups_x * extent.rows;
+  assign weight_lines = (last_slot && !next_valid_i) ? 16'd0 : 16'(WeightLines);
+  assign param_lines = !reads_params ? 16'd0
+      : 16'(param_last >> LineOffset) - 16'(param_first >> LineOffset) + 16'd1;
+  assign needed = weight_lines + param_lines;
+  assign slot_ends = cycle_q + 16'd1 >= ((steps > needed) ? steps : needed);
+  assign done_o = !active_q || (last_slot && slot_ends);
+
+  // ---- port W
+  tap_t        following_x, following_y;
+  phase_t      weight_phase;
+  logic [15:0] weight_cout;
+  logic [15:0] weight_tap;
+  line_addr_t  weight_tile;
+
+  assign following_x = !last_cout ? tap_x_q
+                     : last_x ? '0 : next_tap(tap_x_q, conv_i.sx, conv_i.dx, derived_i.dx_q, derived_i.dx_r);
+  assign following_y = (last_cout && last_x) ? next_tap(tap_y_q, conv_i.sy, conv_i.dy, derived_i.dy_q, derived_i.dy_r)
+                                             : tap_y_q;
+
+  always_comb begin
+    weight_phase = phase_i;
+    weight_cout = last_cout ? 16'd0 : couts_q + 16'd1;
+    weight_tap = 16'(following_y.index) * 16'(conv_i.kw) + 16'(following_x.index);
+    if (last_slot) begin
+      weight_phase = next_i;
+      weight_cout = 16'd0;
+      weight_tap = 16'd0;
+    end
+  end
+
+  // [cout tile][cin tile][ky][kx]
+  assign weight_tile = (line_addr_t'(weight_phase.c + weight_cout) * line_addr_t'(derived_i.cin_tiles)
+                        + line_addr_t'(weight_phase.cin)) * line_addr_t'(conv_i.kh) * line_addr_t'(conv_i.kw)
+                       + line_addr_t'(weight_tap);
+
+  always_comb begin
+    weight_op_o.valid = active_q && cycle_q < needed;
+    weight_op_o.param = cycle_q >= weight_lines;
+    weight_op_o.buffer = weight_op_o.param ? half_i : !weights_q;
+    weight_op_o.cout_tile = AccWidth'(couts_q);
+    weight_op_o.index = LineIndexWidth'(weight_op_o.param ? cycle_q - weight_lines : cycle_q);
+    line_o = conv_i.w_line + weight_tile * line_addr_t'(WeightLines) + line_addr_t'(cycle_q);
+    if (weight_op_o.param) begin
+      line_o = line_addr_t'(param_first >> LineOffset) + line_addr_t'(cycle_q - weight_lines);
+    end
+  end
+  assign read_o = weight_op_o.valid;
+
+  // ---- steps: groups of a row of pixel groups, then the next row
+  coord_t      column_base, row;
+  logic [15:0] row_entry;
+  assign column_base = coord_t'(phase_i.x) * coord_t'(conv_i.sx) + tap_x_q.offset;
+  assign row = (coord_t'(phase_i.y) + coord_t'(group_y_q)) * coord_t'(conv_i.sy) + tap_y_q.offset;
+  assign row_entry = ((group_y_q + tap_y_q.q) * 16'(derived_i.used_y) + 16'(tap_y_q.r)) * derived_i.row_entries;
+
+  always_comb begin
+    logic [15:0] lane, out;
+    coord_t      column;
+    logic        row_exists;
+    row_exists = row >= coord_t'(conv_i.pad_top) && row < coord_t'(conv_i.pad_top) + coord_t'(conv_i.in_h);
+    step_op_o.valid = active_q && cycle_q < steps;
+    step_op_o.window = window_i;
+    step_op_o.weights = weights_q;
+    step_op_o.half = half_i;
+    step_op_o.first = phase_i.cin == 16'd0 && first_tap;
+    step_op_o.acc = AccWidth'(cycle_q * 16'(conv_i.t) + couts_q);
+    for (int unsigned c = 0; c < Cin; c++) begin
+      step_op_o.cin_real[c] = 32'(phase_i.cin) * Cin + c < 32'(conv_i.cin);
+    end
+    for (int unsigned p = 0; p < Lanes; p++) begin
+      lane = group_x_q * 16'(Lanes) + 16'(p);
+      out = lane + tap_x_q.q;
+      column = column_base + coord_t'(lane) * coord_t'(conv_i.sx);
+      step_op_o.exists[p] = row_exists && column >= coord_t'(conv_i.pad_left)
+          && column < coord_t'(conv_i.pad_left) + coord_t'(conv_i.in_w);
+      step_op_o.bank[p] = LaneWidth'(out % 16'(Lanes));
+      step_op_o.entry[p] = EntryWidth'(row_entry + out / 16'(Lanes) * 16'(derived_i.used_x) + 16'(tap_x_q.r));
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      active_q <= 1'b0;
+      weights_q <= 1'b0;
+      cycle_q <= '0;
+      couts_q <= '0;
+      group_x_q <= '0;
+      group_y_q <= '0;
+      tap_x_q <= '0;
+      tap_y_q <= '0;
+    end else begin
+      if (move_i && active_q) begin
+        cycle_q <= cycle_q + 16'd1;
+        group_x_q <= (group_x_q == extent.groups_x - 16'd1) ? '0 : group_x_q + 16'd1;
+        if (group_x_q == extent.groups_x - 16'd1) group_y_q <= group_y_q + 16'd1;
+        if (slot_ends) begin
+          weights_q <= !weights_q;
+          cycle_q <= '0;
+          group_x_q <= '0;
+          group_y_q <= '0;
+          couts_q <= last_cout ? '0 : couts_q + 16'd1;
+          tap_x_q <= following_x;
+          tap_y_q <= following_y;
+          if (last_slot) active_q <= 1'b0;
+        end
+      end
+      if (load_i) begin
+        active_q <= 1'b1;
+        cycle_q <= '0;
+        couts_q <= '0;
+        group_x_q <= '0;
+        group_y_q <= '0;
+        tap_x_q <= '0;
+        tap_y_q <= '0;
+      end
+    end
+  end
+
+endmodule
