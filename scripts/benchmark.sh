@@ -2,7 +2,7 @@
 # Speed and memory of compile, quantise and run on ResNet-50 and a1000, and of the DRAM alone, one core each; options go to Google Benchmark.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/build.sh tessera
+scripts/build.sh --target tessera
 cmake --build build --target tessera_benchmark dram_benchmark
 build/tests/benchmark/tessera_benchmark "$@"
 build/tests/benchmark/dram_benchmark "$@"
