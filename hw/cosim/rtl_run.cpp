@@ -191,9 +191,16 @@ RtlRun Driver::result() {
     hw::UnitResult& unit = result_.units.emplace_back();
     unit.name = kUnitNames[u];
     core_->write_register(reg::kCounterSelect, kQueueOfUnit[u]);
-    const std::uint32_t counter = reg::kCounter + 8 * (1 + static_cast<std::uint32_t>(StallCause::sram_bank_conflict));
-    const std::uint64_t count = core_->read_register(counter) | std::uint64_t{core_->read_register(counter + 4)} << 32;
-    unit.account.add(StallCause::sram_bank_conflict, static_cast<Cycles>(count));
+    const auto counter = [&](std::uint32_t index) {
+      const std::uint32_t at = reg::kCounter + 8 * index;
+      return static_cast<Cycles>(core_->read_register(at) | std::uint64_t{core_->read_register(at + 4)} << 32);
+    };
+    unit.account.busy = counter(0);
+    for (const StallCause cause : {StallCause::fault, StallCause::instruction_fetch, StallCause::semaphore_load,
+                                   StallCause::sram_bank_conflict}) {
+      unit.account.add(cause, counter(1 + static_cast<std::uint32_t>(cause)));
+    }
+    unit.account.idle = result_.cycles - unit.account.total();
   }
   result_.fetch_bytes = core_->axi_bytes(Manager::fetch);
   result_.load_bytes = core_->axi_bytes(Manager::load);

@@ -15,7 +15,7 @@
 namespace tessera::cosim {
 
 struct RtlRun {
-  /// Start and finish of every instruction, sections, AXI bytes, and of each unit sram_bank_conflict only.
+  /// Start and finish of every instruction, sections, AXI bytes; accounts of the units as coarse as `rtl_account`.
   hw::RunResult result;
   std::vector<std::uint8_t> sram;
   std::string failure;  // why it ended early: fault, stuck, a semaphore left over, max_cycles; empty: it did not

@@ -65,6 +65,7 @@ module tessera_core (
   logic [7:0]                      semaphore_value;
   logic [Units-1:0]                conflict, ready, ready_nop, busy, start_nop, bus_error;
   logic [Units-1:0][1023:0]        head;
+  owner_t [Units-1:0]              owner;
 
   tessera_registers u_registers (
     .clk_i,
@@ -88,6 +89,7 @@ module tessera_core (
     .read_pointer_i(read_pointer),
     .semaphore_o(semaphore_index),
     .semaphore_value_i(semaphore_value),
+    .owner_i(owner),
     .conflict_i(conflict)
   );
 
@@ -132,6 +134,7 @@ module tessera_core (
     .start_o,
     .start_nop_o(start_nop),
     .head_o(head),
+    .owner_o(owner),
     .range_i(range)
   );
 

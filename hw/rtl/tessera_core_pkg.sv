@@ -40,6 +40,14 @@ package tessera_core_pkg;
     logic [BeatBits-1:0]     data;
   } axi_w_t;
 
+  // Who owns a cycle of a queue (hw/common/stall.hpp), a bit each; none: it is idle, or no section runs.
+  typedef struct packed {
+    logic waits;  // for a semaphore, whoever would signal it
+    logic fetch;
+    logic fault;
+    logic unit;   // busy or stalled inside
+  } owner_t;
+
   // Waits and signals of one head.
   typedef struct packed {
     tessera_isa_pkg::signal_t [3:0] signals;

@@ -36,6 +36,7 @@ module tessera_cp (
   output logic [tessera_core_pkg::Units-1:0] start_o,
   output logic [tessera_core_pkg::Units-1:0] start_nop_o,
   output logic [tessera_core_pkg::Units-1:0][1023:0] head_o,
+  output tessera_core_pkg::owner_t [tessera_core_pkg::Units-1:0] owner_o,
   input  tessera_isa_pkg::fault_cause_e [tessera_core_pkg::Units-1:0] range_i  // of the heads, unless a NOP
 );
 
@@ -206,6 +207,19 @@ module tessera_cp (
 
   assign quiet_o = running_o && !moving && !waiting && halted == '0;
   assign stuck_o = running_o && !moving && (waiting || halted != '0);
+
+  // ---- who owns this cycle of each queue (rule 8 of the page; MACHINE.md section 9)
+  always_comb begin
+    owner_o = '0;
+    for (int unsigned u = 0; u < Units; u++) begin
+      if (running_o) begin
+        if (busy_i[u] || start_o[u]) owner_o[u].unit = 1'b1;
+        else if (halted[u] || halt[u]) owner_o[u].fault = 1'b1;
+        else if (!exhausted[u] && !head_valid[u]) owner_o[u].fetch = 1'b1;
+        else if (!exhausted[u]) owner_o[u].waits = 1'b1;
+      end
+    end
+  end
 
   // ---- faults: heads and bus errors before overflows, the lowest queue first
   logic         fault_found;

@@ -1,5 +1,5 @@
 // The control port's registers (isa/isa.json): base registers, rings, write pointers, doorbell; status, semaphores and
-// the counters of the slice (sram_bank_conflict of each unit). One write or read a cycle, no wait states.
+// counters of each unit: who owned its cycles. One write or read a cycle, no wait states.
 `timescale 1ns/1ps
 module tessera_registers (
   input  logic        clk_i,
@@ -25,6 +25,7 @@ module tessera_registers (
   input  logic [tessera_core_pkg::Units-1:0][31:0] read_pointer_i,
   output logic [5:0]  semaphore_o,
   input  logic [7:0]  semaphore_value_i,
+  input  tessera_core_pkg::owner_t [tessera_core_pkg::Units-1:0] owner_i,
   input  logic [tessera_core_pkg::Units-1:0] conflict_i
 );
 
@@ -32,9 +33,10 @@ module tessera_registers (
   import tessera_core_pkg::*;
 
   // Counter 0 is busy, counter 1 + c stall cause c of hw/common/stall.hpp; 64 bits each.
-  localparam int unsigned ConflictCause = 13;
-  localparam logic [15:0] ConflictLow = RegCounter + 16'(RegCounterStride * 2 * (1 + ConflictCause));
-  localparam logic [15:0] ConflictHigh = ConflictLow + 16'(RegCounterStride);
+  // What the RTL does not tell apart: all semaphores count as the first of their causes, DRAM and drain as busy.
+  localparam int unsigned Counters = 5;
+  localparam logic [Counters-1:0][3:0] CounterOf = {4'd14, 4'd3, 4'd2, 4'd1, 4'd0};  // conflict, semaphore, fetch, fault, busy
+  localparam logic [15:0] CounterBytes = 16'(2 * RegCounterStride);
 
   // The queue of each unit of the slice.
   function automatic logic [3:0] queue_of(input int unsigned unit);
@@ -51,7 +53,8 @@ module tessera_registers (
   logic [Units-1:0][AddrWidth-1:0] ring_base_q;
   logic [Units-1:0][31:0]          ring_words_q, write_pointer_q;
   logic [3:0]                      select_q;
-  logic [Units-1:0][63:0]          conflicts_q;
+  logic [Units-1:0][Counters-1:0][63:0] counters_q;
+  logic [Units-1:0][Counters-1:0]       counts;
 
   assign base_o = base_q;
   assign limit_o = limit_q;
@@ -61,6 +64,11 @@ module tessera_registers (
   assign doorbell_o = write_i && addr_i == RegControl && wdata_i[0];
   assign semaphore_o = 6'((addr_i - RegSemaphore) >> 2);
 
+  for (genvar u = 0; u < Units; u++) begin : g_counts
+    assign counts[u] = {conflict_i[u], owner_i[u].waits, owner_i[u].fetch, owner_i[u].fault,
+                        owner_i[u].unit && !conflict_i[u]};
+  end
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       base_q <= '0;
@@ -69,7 +77,7 @@ module tessera_registers (
       ring_words_q <= '0;
       write_pointer_q <= '0;
       select_q <= '0;
-      conflicts_q <= '0;
+      counters_q <= '0;
     end else begin
       for (int unsigned i = 0; i < RegBaseLowCount; i++) begin
         if (write_i && addr_i == RegBaseLow + 16'(i * RegBaseLowStride)) base_q[i][31:0] <= wdata_i;
@@ -88,7 +96,9 @@ module tessera_registers (
         end
         if (write_i && addr_i == RegRingWords + at) ring_words_q[u] <= wdata_i;
         if (write_i && addr_i == RegWritePointer + at) write_pointer_q[u] <= wdata_i;
-        if (conflict_i[u]) conflicts_q[u] <= conflicts_q[u] + 64'd1;
+        for (int unsigned c = 0; c < Counters; c++) begin
+          if (counts[u][c]) counters_q[u][c] <= counters_q[u][c] + 64'd1;
+        end
       end
       if (write_i && addr_i == RegCounterSelect) select_q <= wdata_i[3:0];
     end
@@ -111,8 +121,12 @@ module tessera_registers (
           if (addr_i == RegReadPointer + 16'(queue_of(u)) * 16'(RegReadPointerStride)) begin
             rdata_o = read_pointer_i[u];
           end
-          if (addr_i == ConflictLow && select_q == queue_of(u)) rdata_o = conflicts_q[u][31:0];
-          if (addr_i == ConflictHigh && select_q == queue_of(u)) rdata_o = conflicts_q[u][63:32];
+          for (int unsigned c = 0; c < Counters; c++) begin
+            logic [15:0] at;
+            at = RegCounter + CounterBytes * 16'(CounterOf[c]);
+            if (addr_i == at && select_q == queue_of(u)) rdata_o = counters_q[u][c][31:0];
+            if (addr_i == at + 16'(RegCounterStride) && select_q == queue_of(u)) rdata_o = counters_q[u][c][63:32];
+          end
         end
       end
     endcase
