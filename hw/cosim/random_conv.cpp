@@ -80,9 +80,10 @@ std::optional<isa::Conv> attempt(const isa::ChipConfig& chip, Random& random, st
   isa::Conv c;
   if (!axis(random, c.in_h, c.out_h, c.kh, c.sy, c.dy, c.pad_top)) return std::nullopt;
   if (!axis(random, c.in_w, c.out_w, c.kw, c.sx, c.dx, c.pad_left)) return std::nullopt;
-  set(c.cin, random.between(1, kMostChannels));
-  set(c.cout, random.between(1, kMostChannels));
-  c.groups = 1;
+  // Groups that begin within a channel block, and such that do not.
+  set(c.groups, random.chance(2, 3) ? 1 : random.between(2, 4));
+  set(c.cin, c.groups * random.between(1, kMostChannels / c.groups));
+  set(c.cout, c.groups * random.between(1, kMostChannels / c.groups));
   c.mode = isa::ConvMode::dense;
   c.order = random.chance(1, 2) ? isa::ConvOrder::pixels_outer : isa::ConvOrder::channels_outer;
   set(c.gx, random.between(1, chip.conv.accumulators));

@@ -63,7 +63,6 @@ std::string missing(const isa::Reorder& r, const isa::ChipConfig& chip) {
 
 std::string missing(const isa::Conv& c, const isa::ChipConfig& chip) {
   if (c.mode != isa::ConvMode::dense) return detail::concat("mode ", isa::to_string(c.mode));
-  if (c.groups != 1) return "groups";
   if (c.in.wrap_rows != 0 || c.out.wrap_rows != 0 || (c.has_residual && c.residual.wrap_rows != 0)) {
     return "circular maps";
   }

@@ -1,4 +1,4 @@
-// CONV, dense: window, weights, MAC array, accumulators and drain as one rigid pipeline with ports A, W, R, O
+// CONV, dense and grouped: window, weights, MAC array, accumulators and drain as one rigid pipeline with ports A, W, R, O
 // (hw/models/conv and hw/models/unit README.md; class RigidUnit on a ConvPlan). Three walkers (fill, slots, drain) run
 // in nominal engine cycles; a phase ends when they are done. What they ask for in engine cycle e is carried out when its
 // data have come, in e + Skew; a line drained in nominal cycle n is written in n + WriteStage. Refused, all of it freezes.
@@ -57,7 +57,7 @@ module tessera_conv (
     .same_window_o(following_same)
   );
 
-  assign last_cin = !prologue_q && phase_q.cin + 16'd1 == derived_q.cin_tiles;
+  assign last_cin = !prologue_q && phase_q.cin + 16'd1 == cin_tiles_of(phase_q, derived_q);
   // A tile's last phase lasts until the accumulator half that is needed next has been drained.
   assign phase_ends = phase_active_q && slots_done && fill_done && (!last_cin || drain_done);
   assign tile_ends = phase_ends && last_cin;

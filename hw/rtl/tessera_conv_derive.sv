@@ -1,4 +1,4 @@
-// What a convolution derives from its fields once: used columns and rows, quotients by the strides, tile counts
+// What a convolution derives from its fields once: used columns and rows, quotients by the strides, channels of a group
 // (hw/models/conv/README.md; class ConvGeometry). Combinational.
 `timescale 1ns/1ps
 module tessera_conv_derive (
@@ -39,8 +39,8 @@ module tessera_conv_derive (
     // Bank 0 holds the first sx columns of each period of Lanes x sx.
     derived_o.row_entries = 16'(columns / period * coord_t'(derived_o.used_x)
         + ((rest < coord_t'(derived_o.used_x)) ? rest : coord_t'(derived_o.used_x)));
-    derived_o.cin_tiles = 16'((17'(conv_i.cin) + 17'(Cin - 1)) / 17'(Cin));
-    derived_o.cout_tiles = 16'((17'(conv_i.cout) + 17'(Cout - 1)) / 17'(Cout));
+    derived_o.cin_group = conv_i.cin / conv_i.groups;
+    derived_o.cout_group = conv_i.cout / conv_i.groups;
     derived_o.tile_w = tile_w;
     derived_o.tile_h = 16'(conv_i.gy);
   end

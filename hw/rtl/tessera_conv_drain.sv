@@ -22,6 +22,7 @@ module tessera_conv_drain (
   logic        active_q, half_q, last_tile_q;
   phase_t      phase_q;
   logic [15:0] block_q, row_q, line_q, line_first, line_last, channel_block;
+  logic [16:0] channel_tile, channel_first;
   extent_t     extent;
   logic        ends_row, ends_block, ends_drain;
   line_addr_t  row;
@@ -34,7 +35,9 @@ module tessera_conv_drain (
   assign ends_drain = ends_block && block_q == extent.couts - 16'd1;
   assign active_o = active_q;
   assign done_o = !active_q || ends_drain;
-  assign channel_block = phase_q.c + block_q;
+  assign channel_block = out_block_of(phase_q) + phase_q.c + block_q;
+  assign channel_tile = 17'(channel_block) * 17'(Cout);
+  assign channel_first = (channel_tile > 17'(phase_q.out_first)) ? channel_tile : 17'(phase_q.out_first);
   assign row = line_addr_t'(phase_q.y + row_q);
 
   always_comb begin
@@ -45,7 +48,8 @@ module tessera_conv_drain (
     op_o.half = half_q;
     op_o.cout_tile = AccWidth'(block_q);
     op_o.param_offset = conv_i.p_base[LineOffsetWidth-1:0]
-        + LineOffsetWidth'(32'(channel_block) * Cout * ParamBytes);
+        + LineOffsetWidth'(channel_first * 17'(ParamBytes));
+    op_o.param_lane = 16'(channel_first - channel_tile);
     for (int unsigned k = 0; k < LinePixels; k++) begin
       column = 17'(line_first + line_q) * 17'(LinePixels) + 17'(k);
       lane = 16'(column - 17'(phase_q.x));
@@ -54,7 +58,8 @@ module tessera_conv_drain (
       op_o.acc[k] = AccWidth'((row_q * extent.groups_x + lane / 16'(Lanes)) * 16'(conv_i.t) + block_q);
     end
     for (int unsigned c = 0; c < Cout; c++) begin
-      op_o.cout_real[c] = 32'(channel_block) * Cout + c < 32'(conv_i.cout);
+      op_o.cout_real[c] = channel_tile + 17'(c) >= channel_first
+          && channel_tile + 17'(c) < 17'(phase_q.out_first) + 17'(derived_i.cout_group);
     end
     op_o.out = map_line(conv_i.out, line_addr_t'(channel_block), row) + line_addr_t'(line_first + line_q);
     op_o.residual = map_line(conv_i.residual, line_addr_t'(channel_block), row) + line_addr_t'(line_first + line_q);

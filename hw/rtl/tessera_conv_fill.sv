@@ -22,7 +22,7 @@ module tessera_conv_fill (
   localparam int unsigned CountWidth = $clog2(LinePixels + 1);
 
   logic                  active_q, buffer_q;
-  logic [15:0]           cin_q;
+  logic [15:0]           block_q;  // of the input
   used_t                 column_q, row_q, row_start_q, first_column, first_row;
   coord_t                x_end_q, y_end_q, x_end, y_end;
   logic [CountWidth-1:0] sub_q;
@@ -82,7 +82,7 @@ module tessera_conv_fill (
 
   assign row_base = row_q.pos - coord_t'(conv_i.pad_top);
   assign read_o = active_q && sub_q == '0;
-  assign line_o = map_line(conv_i.in, line_addr_t'(cin_q), line_addr_t'(row_base)) + line_addr_t'(line_of_row);
+  assign line_o = map_line(conv_i.in, line_addr_t'(block_q), line_addr_t'(row_base)) + line_addr_t'(line_of_row);
 
   logic [15:0] row_entry;
   assign row_entry = (row_q.out * 16'(derived_i.used_y) + 16'(row_q.residue)) * derived_i.row_entries;
@@ -111,7 +111,7 @@ module tessera_conv_fill (
     if (!rst_ni) begin
       active_q <= 1'b0;
       buffer_q <= 1'b0;
-      cin_q <= '0;
+      block_q <= '0;
       column_q <= '0;
       row_q <= '0;
       row_start_q <= '0;
@@ -121,7 +121,7 @@ module tessera_conv_fill (
     end else if (load_i) begin
       active_q <= needed_i && first_column.pos < x_end && first_row.pos < y_end;
       buffer_q <= buffer_i;
-      cin_q <= phase_i.cin;
+      block_q <= in_block_of(phase_i) + phase_i.cin;
       column_q <= first_column;
       row_start_q <= first_column;
       row_q <= first_row;

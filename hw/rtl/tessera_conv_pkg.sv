@@ -44,7 +44,7 @@ package tessera_conv_pkg;
     map_t               out;
     line_addr_t         w_line;
     logic [SramAddrWidth-1:0] p_base;
-    logic [15:0]        in_h, in_w, cin, out_h, out_w, cout;
+    logic [15:0]        in_h, in_w, cin, out_h, out_w, cout, groups;
     logic [7:0]         kh, kw, sy, sx, dy, dx, pad_top, pad_left;
     logic signed [8:0]  in_zp, w_zp;
     logic signed [15:0] out_zp, lo, hi;
@@ -60,13 +60,16 @@ package tessera_conv_pkg;
     logic [7:0]  dx_q, dx_r, dy_q, dy_r;
     logic [7:0]  left_q, left_r, top_q, top_r;
     logic [15:0] row_entries;  // of a window row in the fullest bank
-    logic [15:0] cin_tiles, cout_tiles;
+    logic [15:0] cin_group, cout_group;  // channels of a group
     logic [15:0] tile_w, tile_h;
   } derived_t;
 
-  // A phase: first output pixel and first cout tile of its tile, cin tile.
+  // A phase: first output pixel and first cout tile (in its group) of its tile, cin tile; first channels and first weight
+  // tile of its group.
   typedef struct packed {
     logic [15:0] x, y, c, cin;
+    logic [15:0] in_first, out_first;
+    line_addr_t  weight_tile;
   } phase_t;
 
   // What a tile really has.
@@ -120,7 +123,8 @@ package tessera_conv_pkg;
     logic                                   last;  // of the instruction
     logic                                   half;
     logic [AccWidth-1:0]                    cout_tile;
-    logic [LineOffsetWidth-1:0]             param_offset;
+    logic [LineOffsetWidth-1:0]             param_offset;  // of the first real channel's parameters in their first line
+    logic [15:0]                            param_lane;    // lane of that channel
     logic [LinePixels-1:0]                  pixel_real;
     logic [LinePixels-1:0][AccWidth-1:0]    acc;
     logic [LinePixels-1:0][LaneWidth-1:0]   lane;
@@ -128,6 +132,24 @@ package tessera_conv_pkg;
     line_addr_t                             out;
     line_addr_t                             residual;
   } drain_op_t;
+
+  // Tiles of the group of a phase: lanes of a tile are whole channel blocks, and a group may begin within one.
+  function automatic logic [15:0] cin_tiles_of(input phase_t phase, input derived_t derived);
+    return (phase.in_first % 16'(Cin) + derived.cin_group + 16'(Cin - 1)) / 16'(Cin);
+  endfunction
+
+  function automatic logic [15:0] cout_tiles_of(input phase_t phase, input derived_t derived);
+    return (phase.out_first % 16'(Cout) + derived.cout_group + 16'(Cout - 1)) / 16'(Cout);
+  endfunction
+
+  // Channel blocks of cin tile 0 and cout tile 0 of its group.
+  function automatic logic [15:0] in_block_of(input phase_t phase);
+    return phase.in_first / 16'(Cin);
+  endfunction
+
+  function automatic logic [15:0] out_block_of(input phase_t phase);
+    return phase.out_first / 16'(Cout);
+  endfunction
 
   function automatic used_t next_used(input used_t at, input logic [7:0] stride, input logic [7:0] used);
     used_t next;
@@ -176,7 +198,7 @@ package tessera_conv_pkg;
     logic [15:0] columns, rows, couts;
     columns = conv.out_w - phase.x;
     rows = conv.out_h - phase.y;
-    couts = derived.cout_tiles - phase.c;
+    couts = cout_tiles_of(phase, derived) - phase.c;
     extent.columns = (columns < derived.tile_w) ? columns : derived.tile_w;
     extent.rows = (rows < derived.tile_h) ? rows : derived.tile_h;
     extent.couts = (couts < 16'(conv.t)) ? couts : 16'(conv.t);

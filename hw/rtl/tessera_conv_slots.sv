@@ -63,7 +63,7 @@ module tessera_conv_slots (
   logic        last_x, last_y, last_cout, last_slot, slot_ends, reads_params, first_tap;
   logic [15:0] steps, weight_lines, param_lines, needed;
   logic [SramAddrWidth-1:0] param_first, param_last;
-  logic [16:0] channel_first, channel_end;
+  logic [16:0] channel_tile, channel_first, channel_end, group_end;
 
   assign last_x = tap_x_q.index == conv_i.kw - 8'd1;
   assign last_y = tap_y_q.index == conv_i.kh - 8'd1;
@@ -72,8 +72,11 @@ module tessera_conv_slots (
   assign first_tap = tap_x_q.index == 8'd0 && tap_y_q.index == 8'd0;
   assign reads_params = !prologue_i && phase_i.cin == 16'd0 && first_tap;
 
-  assign channel_first = 17'(phase_i.c + couts_q) * 17'(Cout);
-  assign channel_end = (channel_first + 17'(Cout) < 17'(conv_i.cout)) ? channel_first + 17'(Cout) : 17'(conv_i.cout);
+  // Real channels of the cout tile.
+  assign channel_tile = 17'(out_block_of(phase_i) + phase_i.c + couts_q) * 17'(Cout);
+  assign group_end = 17'(phase_i.out_first) + 17'(derived_i.cout_group);
+  assign channel_first = (channel_tile > 17'(phase_i.out_first)) ? channel_tile : 17'(phase_i.out_first);
+  assign channel_end = (channel_tile + 17'(Cout) < group_end) ? channel_tile + 17'(Cout) : group_end;
   assign param_first = conv_i.p_base + SramAddrWidth'(channel_first) * SramAddrWidth'(ParamBytes);
   assign param_last = conv_i.p_base + SramAddrWidth'(channel_end) * SramAddrWidth'(ParamBytes) - SramAddrWidth'(1);
 
@@ -108,8 +111,9 @@ module tessera_conv_slots (
     end
   end
 
-  // [cout tile][cin tile][ky][kx]
-  assign weight_tile = (line_addr_t'(weight_phase.c + weight_cout) * line_addr_t'(derived_i.cin_tiles)
+  // [group][cout tile][cin tile][ky][kx]
+  assign weight_tile = weight_phase.weight_tile
+                       + (line_addr_t'(weight_phase.c + weight_cout) * line_addr_t'(cin_tiles_of(weight_phase, derived_i))
                         + line_addr_t'(weight_phase.cin)) * line_addr_t'(conv_i.kh) * line_addr_t'(conv_i.kw)
                        + line_addr_t'(weight_tap);
 
@@ -135,6 +139,7 @@ module tessera_conv_slots (
 
   always_comb begin
     logic [15:0] lane, out;
+    logic [16:0] channel;
     coord_t      column;
     logic        row_exists;
     row_exists = row >= coord_t'(conv_i.pad_top) && row < coord_t'(conv_i.pad_top) + coord_t'(conv_i.in_h);
@@ -145,7 +150,9 @@ module tessera_conv_slots (
     step_op_o.first = phase_i.cin == 16'd0 && first_tap;
     step_op_o.acc = AccWidth'(cycle_q * 16'(conv_i.t) + couts_q);
     for (int unsigned c = 0; c < Cin; c++) begin
-      step_op_o.cin_real[c] = 32'(phase_i.cin) * Cin + c < 32'(conv_i.cin);
+      channel = 17'(in_block_of(phase_i) + phase_i.cin) * 17'(Cin) + 17'(c);
+      step_op_o.cin_real[c] = channel >= 17'(phase_i.in_first)
+          && channel < 17'(phase_i.in_first) + 17'(derived_i.cin_group);
     end
     for (int unsigned p = 0; p < Lanes; p++) begin
       lane = group_x_q * 16'(Lanes) + 16'(p);

@@ -38,7 +38,9 @@ module tessera_conv_weights (
   assign params = params_q[{drain_i.half, drain_i.cout_tile}];
 
   for (genvar c = 0; c < Cout; c++) begin : g_channel
-    assign params_o[c] = params[8*(32'(drain_i.param_offset)+ParamBytes*c)+:8*ParamBytes];
+    logic [31:0] ahead;  // real channels before this one
+    assign ahead = (32'(c) >= 32'(drain_i.param_lane)) ? 32'(c) - 32'(drain_i.param_lane) : 32'd0;
+    assign params_o[c] = params[8*(32'(drain_i.param_offset)+ParamBytes*ahead)+:8*ParamBytes];
   end
 
 endmodule

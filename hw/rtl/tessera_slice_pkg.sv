@@ -41,9 +41,9 @@ package tessera_slice_pkg;
     return in_slice;
   endfunction
 
-  // Dense, one group, no circular map. Tiles that do not fit the engine are refused by hw/cosim.
+  // Dense and grouped, no circular map. Tiles that do not fit the engine are refused by hw/cosim.
   function automatic logic conv_in_slice(input conv_body_t b);
-    return b.f_mode == ConvModeDense && b.f_groups == 16'd1 && b.f_pixel_shape == 2'd0
+    return b.f_mode == ConvModeDense && b.f_pixel_shape == 2'd0
         && b.f_in.f_wrap_rows == 16'd0 && b.f_out.f_wrap_rows == 16'd0
         && (b.f_has_residual == 1'b0 || b.f_residual.f_wrap_rows == 16'd0);
   endfunction
@@ -72,6 +72,7 @@ package tessera_slice_pkg;
     c.out_h = b.f_out_h;
     c.out_w = b.f_out_w;
     c.cout = b.f_cout;
+    c.groups = b.f_groups;
     c.kh = b.f_kh;
     c.kw = b.f_kw;
     c.sy = b.f_sy;
