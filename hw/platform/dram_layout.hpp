@@ -2,21 +2,18 @@
 // kind `instructions`. The runtime, the reference executor and the timed platform use the same placement.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
-#include "hw/models/dram/storage.hpp"
+#include "hw/models/dram/based_storage.hpp"
 #include "isa/chip.hpp"
 #include "isa/program/program.hpp"
 
 namespace tessera::platform {
 
-inline constexpr int kBaseRegisters = 8;
+using hw::kBaseRegisters;
 
-struct DramLayout {
-  std::array<std::uint64_t, kBaseRegisters> base{};
-  std::array<std::uint64_t, kBaseRegisters> limit{};  // legal bytes behind the base
+struct DramLayout : hw::BaseRegisters {
   /// Offset of each section's streams behind the base of kind instructions, in the program's order.
   std::vector<std::vector<std::uint64_t>> stream_offset;
   std::uint64_t end = 0;

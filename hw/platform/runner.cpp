@@ -26,23 +26,6 @@ std::uint32_t high(std::uint64_t value) { return static_cast<std::uint32_t>(valu
 
 }  // namespace
 
-/// DRAM behind the base registers, for the values.
-class Runner::CoreDram : public semantics::DramAccess {
- public:
-  CoreDram(hw::DramStorage& storage, const DramLayout& layout) : storage_(storage), layout_(layout) {}
-  void read(std::uint8_t base_register, std::uint64_t offset, std::uint8_t* out, std::size_t bytes) override {
-    storage_.read(layout_.base[base_register] + offset, out, bytes);
-  }
-  void write(std::uint8_t base_register, std::uint64_t offset, const std::uint8_t* in, std::size_t bytes) override {
-    storage_.write(layout_.base[base_register] + offset, in, bytes);
-  }
-  [[nodiscard]] semantics::DramLimits limits() const override { return layout_.limit; }
-
- private:
-  hw::DramStorage& storage_;
-  const DramLayout& layout_;
-};
-
 Runner::Runner(const sc_core::sc_module_name& name, const isa::Program& program, const isa::ChipConfig& config,
                const DramLayout& layout, hw::DramStorage& dram, const RunOptions& options)
     : sc_module(name),
@@ -50,7 +33,7 @@ Runner::Runner(const sc_core::sc_module_name& name, const isa::Program& program,
       config_(config),
       layout_(layout),
       options_(options),
-      dram_(std::make_unique<CoreDram>(dram, layout)),
+      dram_(dram, layout),
       event_("next"),
       watchdog_event_("watchdog") {
   for (int i = 0; i < config.cores; ++i) {
@@ -283,7 +266,7 @@ void Runner::on_finish(int core, const isa::Instruction& instruction, const hw::
     semantics::Memory memory;
     memory.sram = cores_[at(core)].sram.data();
     memory.sram_bytes = cores_[at(core)].sram.size();
-    memory.dram = dram_.get();
+    memory.dram = &dram_;
     try {
       semantics::execute_checked(instruction, config_, memory);
     } catch (const std::exception&) {

@@ -41,7 +41,6 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
   void on_state(int core, hw::CpState state) override;
 
  private:
-  class CoreDram;
   struct CoreSide {
     std::unique_ptr<tlm_utils::simple_initiator_socket<Runner>> control_isock;
     std::vector<std::uint8_t> sram;
@@ -73,7 +72,7 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
   const DramLayout& layout_;
   const RunOptions& options_;
   Chip* chip_ = nullptr;
-  std::unique_ptr<CoreDram> dram_;
+  hw::BasedStorage dram_;
   std::vector<CoreSide> cores_;
   std::vector<DecodedStream> decoded_;                                  // of the section that runs
   std::vector<std::vector<std::vector<Dependence>>> needs_;             // ideal overlap: by stream, instruction

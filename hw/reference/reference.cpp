@@ -19,22 +19,6 @@ namespace {
 
 constexpr std::size_t kMaxWarnings = 50;
 
-class StorageDram : public semantics::DramAccess {
- public:
-  StorageDram(hw::DramStorage& storage, const BaseRegisters& bases) : storage_(storage), bases_(bases) {}
-  void read(std::uint8_t base, std::uint64_t offset, std::uint8_t* out, std::size_t bytes) override {
-    storage_.read(bases_.base[base] + offset, out, bytes);
-  }
-  void write(std::uint8_t base, std::uint64_t offset, const std::uint8_t* in, std::size_t bytes) override {
-    storage_.write(bases_.base[base] + offset, in, bytes);
-  }
-  [[nodiscard]] semantics::DramLimits limits() const override { return bases_.limit; }
-
- private:
-  hw::DramStorage& storage_;
-  const BaseRegisters& bases_;
-};
-
 [[noreturn]] void throw_stuck(const Section& section, const SectionState& state) {
   std::vector<semantics::StuckQueue> queues;
   for (std::uint32_t q = 0; q < section.queues().size(); ++q) {
@@ -185,7 +169,7 @@ class Executor {
   const isa::Program& program_;
   const isa::ChipConfig& chip_;
   hw::DramStorage& storage_;
-  StorageDram dram_;
+  hw::BasedStorage dram_;
   const BaseRegisters& bases_;
   const ReferenceOptions& options_;
   std::unique_ptr<Random> random_;

@@ -10,17 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "hw/models/dram/storage.hpp"
+#include "hw/models/dram/based_storage.hpp"
 #include "isa/chip.hpp"
 #include "isa/program/program.hpp"
 
 namespace tessera::reference {
 
-/// Where the runtime placed the buffers.
-struct BaseRegisters {
-  std::array<std::uint64_t, 8> base{};
-  std::array<std::uint64_t, 8> limit{};  // legal bytes behind each
-};
+using hw::BaseRegisters;
 
 struct ReferenceOptions {
   /// Without a seed: always the lowest queue (core, then queue id) that can start. With one: a random one of them.

@@ -60,7 +60,7 @@ hw::DramStorage run_on_reference(const isa::Program& program, const isa::ChipCon
   options.host_step = [&](const isa::HostStep& step, hw::DramStorage& at) {
     run_host_step_on(program, layout, step, at);
   };
-  auto done = reference::run_reference(program, chip, dram, {layout.base, layout.limit}, options);
+  auto done = reference::run_reference(program, chip, dram, layout, options);
   if (result != nullptr) result->warnings = done.warnings;
   if (sram != nullptr) *sram = std::move(done.sram);
   return dram;
