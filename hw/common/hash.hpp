@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <string>
 #include <string_view>
 
 namespace tessera {
@@ -24,5 +26,12 @@ class Fnv64 {
  private:
   std::uint64_t state_ = 0xcbf29ce484222325ULL;
 };
+
+/// 0x and 16 digits, as fingerprints stand in files and messages.
+[[nodiscard]] inline std::string hash_text(std::uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
 
 }  // namespace tessera

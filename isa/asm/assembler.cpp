@@ -1,12 +1,12 @@
 #include "isa/asm/assembler.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <sstream>
 
 #include "hw/common/error.hpp"
 #include "hw/common/file.hpp"
+#include "hw/common/hash.hpp"
 #include "isa/asm/instruction_line.hpp"
 #include "isa/asm/statement.hpp"
 #include "isa/isa.hpp"
@@ -20,14 +20,7 @@ using assembly::Argument;
 using assembly::Statement;
 using tessera::detail::concat;
 
-constexpr const char* kKinds[] = {"weights", "input", "output", "scratch", "instructions"};
 constexpr std::size_t kShownErrors = 20;
-
-std::string hex(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 class Assembler {
  public:
@@ -174,8 +167,8 @@ class Assembler {
     program_.chip_name = word(s, "the name of a chip");
     const std::uint64_t arch = hash(s, "arch", program_.arch_hash);
     if (arch != program_.arch_hash) {
-      fail(".chip: arch = ", hex(arch), ": chip ", chip_.name, " is ", hex(program_.arch_hash), "; assemble for chip ",
-           program_.chip_name, ", or leave the line out");
+      fail(".chip: arch = ", hash_text(arch), ": chip ", chip_.name, " is ", hash_text(program_.arch_hash),
+           "; assemble for chip ", program_.chip_name, ", or leave the line out");
     }
     program_.timing_hash = hash(s, "timing", program_.timing_hash);
     leftovers(s, ".chip NAME [arch=0xHASH] [timing=0xHASH]");
@@ -186,12 +179,12 @@ class Assembler {
     Buffer b;
     b.name = word(s, "the name of a buffer");
     const std::string kind = text(s, "kind", "scratch");
-    const auto* found = std::find(std::begin(kKinds), std::end(kKinds), kind);
-    if (found == std::end(kKinds)) {
+    const auto* found = std::find(std::begin(kBufferKindNames), std::end(kBufferKindNames), kind);
+    if (found == std::end(kBufferKindNames)) {
       fail(".buffer: kind = ", kind, ": expected weights, input, output, scratch or instructions");
       return;
     }
-    b.kind = static_cast<BufferKind>(found - std::begin(kKinds));
+    b.kind = static_cast<BufferKind>(found - std::begin(kBufferKindNames));
     b.offset = static_cast<std::uint64_t>(integer(s, "offset", 0, 0, kMax - 1));
     b.size = static_cast<std::uint64_t>(integer(s, "size", 0, 0, kMax));
     b.alignment = static_cast<std::uint32_t>(integer(s, "align", 64, 1, std::int64_t{1} << 31));
@@ -243,7 +236,7 @@ class Assembler {
       }
       const Buffer& b = program_.buffers[*index];
       if (b.kind != BufferKind::weights) {
-        fail(".data: buffer ", name, " is of kind ", kKinds[static_cast<std::size_t>(b.kind)],
+        fail(".data: buffer ", name, " is of kind ", kBufferKindNames[static_cast<std::size_t>(b.kind)],
              ": expected weights, the only ones with contents");
         return;
       }

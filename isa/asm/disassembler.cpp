@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "hw/common/error.hpp"
+#include "hw/common/hash.hpp"
 #include "isa/asm/assembler.hpp"
 #include "isa/asm/statement.hpp"
 #include "isa/isa.hpp"
@@ -14,14 +15,7 @@ using assembly::hex_bytes;
 using assembly::quote_text;
 using tessera::detail::concat;
 
-constexpr const char* kKinds[] = {"weights", "input", "output", "scratch", "instructions"};
 constexpr std::size_t kBytesPerLine = 32;
-
-std::string hex(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 std::string real(double value) {
   char text[40];
@@ -34,10 +28,10 @@ class Disassembler {
   explicit Disassembler(const Program& program) : program_(program) {}
 
   std::string run(DataText data) {
-    out_ += concat(".chip ", quote_text(program_.chip_name), " arch=", hex(program_.arch_hash),
-                   " timing=", hex(program_.timing_hash), "\n");
+    out_ += concat(".chip ", quote_text(program_.chip_name), " arch=", hash_text(program_.arch_hash),
+                   " timing=", hash_text(program_.timing_hash), "\n");
     for (const Buffer& b : program_.buffers) {
-      out_ += concat(".buffer ", quote_text(b.name), " kind=", kKinds[static_cast<std::size_t>(b.kind)],
+      out_ += concat(".buffer ", quote_text(b.name), " kind=", kBufferKindNames[static_cast<std::size_t>(b.kind)],
                      " offset=", b.offset, " size=", b.size, " align=", b.alignment, "\n");
     }
     for (const TensorRef& t : program_.inputs) {

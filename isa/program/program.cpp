@@ -1,7 +1,6 @@
 // The three files of a compiled program: program.bin, weights.bin, meta.json.
 #include "isa/program/program.hpp"
 
-#include <cstdio>
 #include <fstream>
 #include <limits>
 
@@ -19,12 +18,6 @@ namespace {
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
 constexpr const char* kSchema = "tessera.program/1";
-
-std::string hex(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 std::uint64_t checksum(const std::vector<std::uint8_t>& bytes) {
   Fnv64 hash;
@@ -158,11 +151,11 @@ std::string meta_json(const Program& program, std::uint64_t program_checksum) {
   TESSERA_CHECK(chip.is_object(), "Program::chip_json is no JSON object");
   const Json meta = {
       {"schema", kSchema},
-      {"program_checksum", hex(program_checksum)},
+      {"program_checksum", hash_text(program_checksum)},
       {"chip",
        {{"name", program.chip_name},
-        {"arch_hash", hex(program.arch_hash)},
-        {"timing_hash", hex(program.timing_hash)},
+        {"arch_hash", hash_text(program.arch_hash)},
+        {"timing_hash", hash_text(program.timing_hash)},
         {"resolved", chip}}},
       {"model", {{"name", program.model_name}, {"sha256", program.model_sha256}}},
       {"schedule", program.schedule},
@@ -251,8 +244,8 @@ void read_sections(ConfigReader& meta, Program& program) {
 void read_meta(const fs::path& path, std::uint64_t program_checksum, Program& program) {
   ConfigReader meta = ConfigReader::from_file(path);
   static_cast<void>(meta.choice("schema", {kSchema}));
-  if (meta.text("program_checksum") != hex(program_checksum)) {
-    meta.error("program_checksum", "program.bin beside it has " + hex(program_checksum) +
+  if (meta.text("program_checksum") != hash_text(program_checksum)) {
+    meta.error("program_checksum", "program.bin beside it has " + hash_text(program_checksum) +
                                        ": the two files are of different programs; compile again");
     meta.finish();
   }
@@ -302,6 +295,12 @@ void read_meta(const fs::path& path, std::uint64_t program_checksum, Program& pr
   for (ConfigReader& group : meta.objects("groups")) {
     program.groups.push_back({group.text("name")});
     group.finish();
+  }
+  for (std::size_t i = 0; i < program.layers.size(); ++i) {
+    if (program.layers[i].group >= program.groups.size()) {
+      meta.file_error(detail::concat("/layers/", i, "/group = ", program.layers[i].group, ": /groups has ",
+                                     program.groups.size(), " entries"));
+    }
   }
   read_sections(meta, program);
   meta.finish();
@@ -389,8 +388,8 @@ Program read_program(const fs::path& dir, Weights need) {
                ": the file is cut off or of another program");
   }
   if (checksum(program.weights) != weights.checksum) {
-    user_error(image.string(), ": checksum is ", hex(checksum(program.weights)), ", expected ", hex(weights.checksum),
-               ": the file is damaged or of another program");
+    user_error(image.string(), ": checksum is ", hash_text(checksum(program.weights)), ", expected ",
+               hash_text(weights.checksum), ": the file is damaged or of another program");
   }
   return program;
 }

@@ -16,6 +16,7 @@
 namespace tessera::isa {
 
 enum class BufferKind : std::uint8_t { weights, input, output, scratch, instructions };
+inline constexpr const char* kBufferKindNames[] = {"weights", "input", "output", "scratch", "instructions"};
 
 /// Which base register the runtime points at the buffers of a kind.
 [[nodiscard]] constexpr std::uint8_t base_register_of(BufferKind kind) { return static_cast<std::uint8_t>(kind); }
