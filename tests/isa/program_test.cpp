@@ -230,6 +230,16 @@ TEST_F(ProgramFiles, MetaOfAnotherProgramIsRefused) {
             path("program.bin") + ": cannot be read; expected a directory that `tessera compile` wrote");
 }
 
+TEST_F(ProgramFiles, ALayerOfNoGroupIsRefused) {
+  const Bytes bytes = read_file(dir_ / "meta.json");
+  std::string meta(bytes.begin(), bytes.end());
+  const std::size_t at = meta.find("\"group\": 0");
+  ASSERT_NE(at, std::string::npos);
+  meta.replace(at, 10, "\"group\": 77");
+  write_file(dir_ / "meta.json", Bytes(meta.begin(), meta.end()));
+  EXPECT_NE(read_message().find("meta.json: /layers/0/group = 77: /groups has"), std::string::npos) << read_message();
+}
+
 TEST_F(ProgramFiles, AFailedWriteLeavesTheOldFilesAlone) {
   const Bytes bin = read_file(dir_ / "program.bin");
   fs::create_directory(dir_ / "meta.json.part");  // the write of meta.json fails
