@@ -154,8 +154,11 @@ void check_run_options(const RunOptions& o) {
   if (!o.wave.empty()) {
     user_error("--wave: not built yet; legal: --trace, --instr-trace, --dram-trace");
   }
+  std::set<std::string> named;
   for (const std::string& file : {o.report, o.trace, o.instruction_trace, o.dram_trace}) {
-    if (!file.empty()) expect_writable(file);
+    if (file.empty()) continue;
+    expect_writable(file);
+    if (!named.insert(file).second) user_error(file, ": named by two options: expected a file for each");
   }
   std::error_code ignored;
   if (std::filesystem::exists(o.output_dir, ignored) && !std::filesystem::is_directory(o.output_dir, ignored)) {

@@ -155,6 +155,8 @@ TEST(Command, FilesThatCannotBeWrittenAreRefusedBeforeTheRun) {
     EXPECT_FALSE(fs::exists(dir / "r.json"));
     EXPECT_FALSE(fs::exists(dir / "r.json.part"));
   }
+  const std::string one = (dir / "one").string();
+  expect_parts(tessera_command("run " + program + " --report " + one + " --trace " + one), 2, {"named by two options"});
   expect_parts(tessera_command("run " + program + " --output-dir " + program + "/program.bin"), 2,
                {"program.bin: is a file: expected a folder"});
   expect_parts(tessera_command("simulate /no/model.onnx --chip tiny --compare graf"), 2,
