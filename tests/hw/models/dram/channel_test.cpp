@@ -281,6 +281,24 @@ TEST(Channel, IdleRefreshesLookTheSameCountedOrStepped) {
   }
 }
 
+TEST(Channel, IdleRefreshesOfEveryRankAreCounted) {
+  for (const int ranks : {1, 2}) {
+    Recorder recorder;
+    ChannelConfig c = channel_config("LPDDR4-4266");
+    c.ranks = ranks;
+    if (ranks == 2) c.address_map = c.device.default_map + ",ra:1";
+    Channel channel(c, 0, recorder);
+    Request request;
+    channel.push(request, 0, 10);
+    channel.run_until(500);
+    Request late;
+    late.address = 64;
+    channel.push(late, 64, 50 * c.device.t.REFI + 4000);
+    channel.run_until(50 * c.device.t.REFI + 5000);
+    EXPECT_EQ(channel.result(50 * c.device.t.REFI + 5000).refreshes, 50 * ranks) << ranks << " ranks";
+  }
+}
+
 TEST(Channel, NoRequestStarves) {
   // One read of another row of the same bank against an endless stream of hits.
   Recorder recorder;
