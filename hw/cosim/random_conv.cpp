@@ -71,6 +71,11 @@ Map random_map(Random& random, std::int64_t channels, std::int64_t rows, std::in
   Map map;
   map.tensor = semantics::dense_tensor(0, layout);
   set(map.tensor.row_pitch, layout.row_lines + (random.chance(1, 3) ? random.between(1, 2) : 0));
+  if (random.chance(1, 4)) {  // circular, with or without rows to spare
+    rows += random.between(0, 3);
+    set(map.tensor.wrap_rows, rows);
+    set(map.tensor.first_row, random.between(0, rows - 1));
+  }
   set(map.tensor.block_pitch, rows * map.tensor.row_pitch + (random.chance(1, 3) ? random.between(1, 9) : 0));
   map.bytes = layout.blocks * map.tensor.block_pitch * chip.sram.line_bytes;
   return map;
@@ -84,7 +89,8 @@ std::optional<isa::Conv> attempt(const isa::ChipConfig& chip, Random& random, st
   set(c.groups, random.chance(2, 3) ? 1 : random.between(2, 4));
   set(c.cin, c.groups * random.between(1, kMostChannels / c.groups));
   set(c.cout, c.groups * random.between(1, kMostChannels / c.groups));
-  c.mode = isa::ConvMode::dense;
+  c.mode = random.chance(1, 3) ? isa::ConvMode::depthwise : isa::ConvMode::dense;
+  if (c.mode == isa::ConvMode::depthwise) c.groups = c.cout = c.cin;
   c.order = random.chance(1, 2) ? isa::ConvOrder::pixels_outer : isa::ConvOrder::channels_outer;
   set(c.gx, random.between(1, chip.conv.accumulators));
   set(c.gy, random.between(1, std::max<std::int64_t>(1, chip.conv.accumulators / c.gx)));
@@ -104,6 +110,7 @@ std::optional<isa::Conv> attempt(const isa::ChipConfig& chip, Random& random, st
     set(c.res_zb, any_int8(random));
     set(c.res_zo, any_int8(random));
   }
+  if (c.mode == isa::ConvMode::depthwise) c.t = 1;
   if (hw::conv_check(c, chip)) return std::nullopt;
   if (hw::conv_cycles(c, chip) > kMostCycles) return std::nullopt;
   const std::int64_t line = chip.sram.line_bytes;

@@ -1,6 +1,6 @@
-// Seeded random programs of the RTL slice: copies by LOAD, STORE and REORDER, convolutions, and NOPs, whose streams meet in few banks
-// and on the memory. Legal and race-free by construction: an instruction waits, through a semaphore, for every earlier
-// one of another queue whose bytes it touches. Leaves out: running them.
+// Seeded random programs of the RTL slice: copies by LOAD, STORE and REORDER, convolutions, and NOPs, whose streams
+// meet in few banks and on the memory. Legal and race-free by construction: an instruction waits, through a semaphore,
+// for every earlier one of another queue whose bytes it touches. Leaves out: running them.
 #pragma once
 
 #include <cstdint>

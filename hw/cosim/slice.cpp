@@ -62,10 +62,7 @@ std::string missing(const isa::Reorder& r, const isa::ChipConfig& chip) {
 }
 
 std::string missing(const isa::Conv& c, const isa::ChipConfig& chip) {
-  if (c.mode != isa::ConvMode::dense) return detail::concat("mode ", isa::to_string(c.mode));
-  if (c.in.wrap_rows != 0 || c.out.wrap_rows != 0 || (c.has_residual && c.residual.wrap_rows != 0)) {
-    return "circular maps";
-  }
+  if (c.mode == isa::ConvMode::fold) return detail::concat("mode ", isa::to_string(c.mode));
   isa::Instruction instruction;
   instruction.body = c;
   if (const auto fault = semantics::find_fault(instruction, chip, {})) return fault->text;

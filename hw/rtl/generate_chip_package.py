@@ -11,7 +11,7 @@ import sys
 
 KEYS = [
     "axi.data_bytes", "axi.max_burst_beats", "axi.read_outstanding", "axi.write_outstanding",
-    "conv.accumulators", "conv.cin_lanes", "conv.cout_lanes", "conv.engines", "conv.pipeline_cycles",
+    "conv.accumulators", "conv.cin_lanes", "conv.cout_lanes", "conv.depthwise_taps", "conv.engines", "conv.pipeline_cycles",
     "conv.pixel_lanes", "conv.window_bytes",
     "cp.fetch_words", "cp.prefetch_words",
     "layout.channel_block",

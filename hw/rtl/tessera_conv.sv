@@ -1,4 +1,4 @@
-// CONV, dense and grouped: window, weights, MAC array, accumulators and drain as one rigid pipeline with ports A, W, R, O
+// CONV, dense, grouped and depthwise: window, weights, MAC array, accumulators and drain as one rigid pipeline with ports A, W, R, O
 // (hw/models/conv and hw/models/unit README.md; class RigidUnit on a ConvPlan). Three walkers (fill, slots, drain) run
 // in nominal engine cycles; a phase ends when they are done. What they ask for in engine cycle e is carried out when its
 // data have come, in e + Skew; a line drained in nominal cycle n is written in n + WriteStage. Refused, all of it freezes.
@@ -28,6 +28,11 @@ module tessera_conv (
   end
   if (tessera_chip_pkg::ConvPipelineCycles < 4) begin : g_bad_pipeline
     $error("the drain of the slice has at least four stages: conv.pipeline_cycles");
+  end
+
+  if ((Ring & (Ring - 1)) != 0 || Taps > Cin || (Taps * Cout + 2 * tessera_chip_pkg::SramLineBytes - 2)
+      / tessera_chip_pkg::SramLineBytes > WeightLines) begin : g_bad_taps
+    $error("the taps of a depthwise step lie in a power of two of weight lines in the slice");
   end
 
   // ---- the instruction
@@ -125,6 +130,7 @@ module tessera_conv (
     .clk_i,
     .rst_ni,
     .move_i(engine_moves),
+    .start_i,
     .load_i(start_i || begins),
     .prologue_i(prologue_q),
     .phase_i(phase_q),
@@ -256,7 +262,7 @@ module tessera_conv (
     );
   end
 
-  logic [Lanes-1:0][Cin-1:0][7:0]             pixels;
+  logic [Taps-1:0][Lanes-1:0][Cin-1:0][7:0]   pixels;
   logic [Cin-1:0][Cout-1:0][7:0]              weights;
   logic [Cout-1:0][8*ParamBytes-1:0]          params;
   logic [LinePixels-1:0][Cout-1:0][31:0]      sums;
@@ -275,7 +281,7 @@ module tessera_conv (
     .write_i(engine_moves),
     .op_i(weighing),
     .line_i(data[1]),
-    .buffer_i(stepping.weights),
+    .step_i(stepping),
     .weights_o(weights),
     .drain_i(draining),
     .params_o(params)

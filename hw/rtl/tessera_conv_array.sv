@@ -1,11 +1,11 @@
 // The multipliers and accumulators: Lanes x Cout columns of Cin products each, summed into one entry of one of two
-// accumulator halves a step (MACHINE.md section 7). 9 x 9 bit products, 32-bit sums with wrap-around.
+// accumulator halves a step (MACHINE.md section 7); depthwise, a column multiplies the taps of its own channel. 9 x 9 bit products, 32-bit sums with wrap-around.
 `timescale 1ns/1ps
 module tessera_conv_array (
   input  logic                        clk_i,
   input  logic                        move_i,
   input  tessera_conv_pkg::step_op_t  step_i,
-  input  logic [tessera_conv_pkg::Lanes-1:0][tessera_conv_pkg::Cin-1:0][7:0] pixels_i,
+  input  logic [tessera_conv_pkg::Taps-1:0][tessera_conv_pkg::Lanes-1:0][tessera_conv_pkg::Cin-1:0][7:0] pixels_i,
   input  logic [tessera_conv_pkg::Cin-1:0][tessera_conv_pkg::Cout-1:0][7:0]  weights_i,
   input  logic signed [8:0]           in_zp_i,
   input  logic signed [8:0]           w_zp_i,
@@ -30,7 +30,12 @@ module tessera_conv_array (
         sum = step_i.first ? 32'sd0 : signed'(sum_before[p][c]);
         for (int unsigned i = 0; i < Cin; i++) begin
           // Padding is in_zp: it adds nothing; nor do channels that the map does not have.
-          x = (step_i.exists[p] && step_i.cin_real[i]) ? 10'(signed'(pixels_i[p][i])) - 10'(in_zp_i) : 10'sd0;
+          x = 10'sd0;
+          if (!step_i.depthwise) begin
+            if (step_i.exists[0][p] && step_i.cin_real[i]) x = 10'(signed'(pixels_i[0][p][i])) - 10'(in_zp_i);
+          end else if (i < Taps) begin
+            if (step_i.exists[i][p]) x = 10'(signed'(pixels_i[i][p][c])) - 10'(in_zp_i);
+          end
           w = 10'(signed'(weights_i[i][c])) - 10'(w_zp_i);
           sum = sum + 32'(x * w);
         end

@@ -39,8 +39,11 @@ module tessera_conv_derive (
     // Bank 0 holds the first sx columns of each period of Lanes x sx.
     derived_o.row_entries = 16'(columns / period * coord_t'(derived_o.used_x)
         + ((rest < coord_t'(derived_o.used_x)) ? rest : coord_t'(derived_o.used_x)));
-    derived_o.cin_group = conv_i.cin / conv_i.groups;
-    derived_o.cout_group = conv_i.cout / conv_i.groups;
+    derived_o.depthwise = conv_i.depthwise;
+    derived_o.cin_group = conv_i.depthwise ? conv_i.cin : conv_i.cin / conv_i.groups;
+    derived_o.cout_group = conv_i.depthwise ? conv_i.cout : conv_i.cout / conv_i.groups;
+    derived_o.c_tile_lines = line_addr_t'((32'(conv_i.kh) * 32'(conv_i.kw) * Cout + tessera_chip_pkg::SramLineBytes - 1)
+                                          / tessera_chip_pkg::SramLineBytes);
     derived_o.tile_w = tile_w;
     derived_o.tile_h = 16'(conv_i.gy);
   end

@@ -25,7 +25,7 @@ module tessera_conv_drain (
   logic [16:0] channel_tile, channel_first;
   extent_t     extent;
   logic        ends_row, ends_block, ends_drain;
-  line_addr_t  row;
+  logic [15:0] row;
 
   assign extent = extent_of(phase_q, conv_i, derived_i);
   assign line_first = phase_q.x / 16'(LinePixels);
@@ -38,7 +38,7 @@ module tessera_conv_drain (
   assign channel_block = out_block_of(phase_q) + phase_q.c + block_q;
   assign channel_tile = 17'(channel_block) * 17'(Cout);
   assign channel_first = (channel_tile > 17'(phase_q.out_first)) ? channel_tile : 17'(phase_q.out_first);
-  assign row = line_addr_t'(phase_q.y + row_q);
+  assign row = phase_q.y + row_q;
 
   always_comb begin
     logic [16:0] column;

@@ -82,7 +82,7 @@ module tessera_conv_fill (
 
   assign row_base = row_q.pos - coord_t'(conv_i.pad_top);
   assign read_o = active_q && sub_q == '0;
-  assign line_o = map_line(conv_i.in, line_addr_t'(block_q), line_addr_t'(row_base)) + line_addr_t'(line_of_row);
+  assign line_o = map_line(conv_i.in, line_addr_t'(block_q), 16'(row_base)) + line_addr_t'(line_of_row);
 
   logic [15:0] row_entry;
   assign row_entry = (row_q.out * 16'(derived_i.used_y) + 16'(row_q.residue)) * derived_i.row_entries;
@@ -121,7 +121,7 @@ module tessera_conv_fill (
     end else if (load_i) begin
       active_q <= needed_i && first_column.pos < x_end && first_row.pos < y_end;
       buffer_q <= buffer_i;
-      block_q <= in_block_of(phase_i) + phase_i.cin;
+      block_q <= in_block_of(phase_i, derived_i);
       column_q <= first_column;
       row_start_q <= first_column;
       row_q <= first_row;

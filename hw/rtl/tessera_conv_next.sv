@@ -54,6 +54,6 @@ module tessera_conv_next (
     end
   end
 
-  assign same_window_o = same_group && cin_tiles == 16'd1 && phase_o.x == phase_i.x && phase_o.y == phase_i.y;
+  assign same_window_o = !conv_i.depthwise && same_group && cin_tiles == 16'd1 && phase_o.x == phase_i.x && phase_o.y == phase_i.y;
 
 endmodule

@@ -18,6 +18,9 @@ package tessera_conv_pkg;
   localparam int unsigned WeightLines = (Cin * Cout + SramLineBytes - 1) / SramLineBytes;  // of a weight tile
   localparam int unsigned ParamBytes = 12;  // of a channel
   localparam int unsigned ParamLines = (ParamBytes * Cout + 2 * SramLineBytes - 2) / SramLineBytes;  // at most, of a cout tile
+  localparam int unsigned Taps = ConvDepthwiseTaps;  // of a kernel row in one depthwise step
+  localparam int unsigned Ring = 2 * WeightLines;  // lines of weights that are held
+  localparam int unsigned RingWidth = $clog2(Ring);
   localparam int unsigned LineIndexWidth = 8;  // of a weight or parameter line in its buffer
   localparam int unsigned CoordWidth = 26;  // padded coordinates: 16 bits x 8 bits of stride, and a kernel
   // A read of engine cycle e is used in engine cycle e + Skew.
@@ -28,14 +31,16 @@ package tessera_conv_pkg;
   typedef logic [CoordWidth-1:0] coord_t;
   typedef logic [SramLineAddrWidth-1:0] line_addr_t;
 
-  // A map that is not circular, in lines.
+  // A map, in lines; circular if wrap_rows is not 0.
   typedef struct packed {
+    logic [15:0] wrap_rows, first_row;
     line_addr_t block_pitch;
     line_addr_t row_pitch;
     line_addr_t base;
   } map_t;
 
   typedef struct packed {
+    logic               depthwise;
     logic               channels_outer;
     logic               shift_only;
     logic               has_residual;
@@ -60,7 +65,9 @@ package tessera_conv_pkg;
     logic [7:0]  dx_q, dx_r, dy_q, dy_r;
     logic [7:0]  left_q, left_r, top_q, top_r;
     logic [15:0] row_entries;  // of a window row in the fullest bank
-    logic [15:0] cin_group, cout_group;  // channels of a group
+    logic        depthwise;
+    logic [15:0] cin_group, cout_group;  // channels of a group; depthwise: all
+    line_addr_t  c_tile_lines;           // depthwise: weights of a c tile
     logic [15:0] tile_w, tile_h;
   } derived_t;
 
@@ -98,21 +105,24 @@ package tessera_conv_pkg;
   typedef struct packed {
     logic                             valid;
     logic                             window;   // buffers
-    logic                             weights;
+    logic                             depthwise;
+    logic [RingWidth-1:0]             weights;  // first line in the ring
+    logic [LineOffsetWidth-1:0]       offset;   // depthwise: of the first tap in it
     logic                             half;
     logic                             first;    // of the accumulator entry
     logic [AccWidth-1:0]              acc;
     logic [Cin-1:0]                   cin_real;
-    logic [Lanes-1:0]                 exists;   // else padding
-    logic [Lanes-1:0][LaneWidth-1:0]  bank;
-    logic [Lanes-1:0][EntryWidth-1:0] entry;
+    // Dense steps have one tap.
+    logic [Taps-1:0][Lanes-1:0]                 exists;  // else padding, or behind the kernel
+    logic [Taps-1:0][Lanes-1:0][LaneWidth-1:0]  bank;
+    logic [Taps-1:0][Lanes-1:0][EntryWidth-1:0] entry;
   } step_op_t;
 
   // A line that port W brings.
   typedef struct packed {
     logic                      valid;
     logic                      param;   // else weights
-    logic                      buffer;  // weight buffer, parameter half
+    logic                      half;    // of the parameters
     logic [AccWidth-1:0]       cout_tile;
     logic [LineIndexWidth-1:0] index;
   } weight_op_t;
@@ -135,6 +145,7 @@ package tessera_conv_pkg;
 
   // Tiles of the group of a phase: lanes of a tile are whole channel blocks, and a group may begin within one.
   function automatic logic [15:0] cin_tiles_of(input phase_t phase, input derived_t derived);
+    if (derived.depthwise) return 16'd1;
     return (phase.in_first % 16'(Cin) + derived.cin_group + 16'(Cin - 1)) / 16'(Cin);
   endfunction
 
@@ -142,9 +153,9 @@ package tessera_conv_pkg;
     return (phase.out_first % 16'(Cout) + derived.cout_group + 16'(Cout - 1)) / 16'(Cout);
   endfunction
 
-  // Channel blocks of cin tile 0 and cout tile 0 of its group.
-  function automatic logic [15:0] in_block_of(input phase_t phase);
-    return phase.in_first / 16'(Cin);
+  // Channel block of the phase's window; of cout tile 0 of its group.
+  function automatic logic [15:0] in_block_of(input phase_t phase, input derived_t derived);
+    return phase.in_first / 16'(Cin) + (derived.depthwise ? phase.c : phase.cin);
   endfunction
 
   function automatic logic [15:0] out_block_of(input phase_t phase);
@@ -206,8 +217,11 @@ package tessera_conv_pkg;
     return extent;
   endfunction
 
-  function automatic line_addr_t map_line(input map_t map, input line_addr_t block, input line_addr_t row);
-    return map.base + block * map.block_pitch + row * map.row_pitch;
+  function automatic line_addr_t map_line(input map_t map, input line_addr_t block, input logic [15:0] row);
+    logic [16:0] buffer_row;
+    buffer_row = 17'(row);
+    if (map.wrap_rows != 16'd0) buffer_row = (17'(map.first_row) + 17'(row)) % 17'(map.wrap_rows);
+    return map.base + block * map.block_pitch + line_addr_t'(buffer_row) * map.row_pitch;
   endfunction
 
 endpackage

@@ -6,6 +6,7 @@ module tessera_conv_slots (
   input  logic                         clk_i,
   input  logic                         rst_ni,
   input  logic                         move_i,
+  input  logic                         start_i, // of an instruction
   input  logic                         load_i,  // the next engine cycle is the first of a phase
   // The phase, stable while it lasts
   input  logic                         prologue_i,
@@ -52,8 +53,11 @@ module tessera_conv_slots (
     return next;
   endfunction
 
-  logic        active_q, weights_q;  // weights_q: the buffer that the steps use
+  logic        active_q;
   logic [15:0] cycle_q, couts_q, group_x_q, group_y_q;
+  logic [7:0]  part_q;  // depthwise: cycle of a step, which takes the stride
+  // Ring of weight lines: of the steps' weights (depthwise: of the phase's first line), where the next are written.
+  logic [RingWidth-1:0] weights_q, weights_next;
   tap_t        tap_x_q, tap_y_q;
   extent_t     extent;
 
@@ -65,7 +69,7 @@ module tessera_conv_slots (
   logic [SramAddrWidth-1:0] param_first, param_last;
   logic [16:0] channel_tile, channel_first, channel_end, group_end;
 
-  assign last_x = tap_x_q.index == conv_i.kw - 8'd1;
+  assign last_x = 16'(tap_x_q.index) + (conv_i.depthwise ? 16'(Taps) : 16'd1) >= 16'(conv_i.kw);
   assign last_y = tap_y_q.index == conv_i.kh - 8'd1;
   assign last_cout = couts_q == extent.couts - 16'd1;
   assign last_slot = prologue_i || (last_x && last_y && last_cout);
@@ -80,8 +84,26 @@ module tessera_conv_slots (
   assign param_first = conv_i.p_base + SramAddrWidth'(channel_first) * SramAddrWidth'(ParamBytes);
   assign param_last = conv_i.p_base + SramAddrWidth'(channel_end) * SramAddrWidth'(ParamBytes) - SramAddrWidth'(1);
 
-  assign steps = prologue_i ? 16'd0 : extent.groups_x * extent.rows;
-  assign weight_lines = (last_slot && !next_valid_i) ? 16'd0 : 16'(WeightLines);
+  assign steps = prologue_i ? 16'd0 : extent.groups_x * extent.rows * (conv_i.depthwise ? 16'(conv_i.sx) : 16'd1);
+
+  // Depthwise: lines of the c tile that the taps up to the end of a slot need.
+  function automatic line_addr_t lines_to(input logic [7:0] ky, input logic [7:0] kx, input logic [7:0] kw);
+    logic [31:0] end_x;
+    end_x = (32'(kx) + Taps < 32'(kw)) ? 32'(kx) + Taps : 32'(kw);
+    return line_addr_t'(((32'(ky) * 32'(kw) + end_x) * Cout + tessera_chip_pkg::SramLineBytes - 1)
+                        / tessera_chip_pkg::SramLineBytes);
+  endfunction
+
+  line_addr_t lines_read, lines_following;  // of the phase: up to this slot, up to the next one
+  assign lines_read = lines_to(tap_y_q.index, tap_x_q.index, conv_i.kw);
+  assign lines_following = last_slot ? lines_to(8'd0, 8'd0, conv_i.kw)
+                                     : lines_to(following_y.index, following_x.index, conv_i.kw);
+
+  always_comb begin
+    weight_lines = 16'(WeightLines);
+    if (conv_i.depthwise) weight_lines = last_slot ? 16'(lines_following) : 16'(lines_following) - 16'(lines_read);
+    if (last_slot && !next_valid_i) weight_lines = 16'd0;
+  end
   assign param_lines = !reads_params ? 16'd0
       : 16'(param_last >> LineOffset) - 16'(param_first >> LineOffset) + 16'd1;
   assign needed = weight_lines + param_lines;
@@ -95,8 +117,17 @@ module tessera_conv_slots (
   logic [15:0] weight_tap;
   line_addr_t  weight_tile;
 
-  assign following_x = !last_cout ? tap_x_q
-                     : last_x ? '0 : next_tap(tap_x_q, conv_i.sx, conv_i.dx, derived_i.dx_q, derived_i.dx_r);
+  // taps[k]: k taps further in the kernel row
+  tap_t [Taps:0] taps;
+  always_comb begin
+    tap_t at;
+    at = tap_x_q;
+    for (int unsigned k = 0; k <= Taps; k++) begin
+      taps[k] = at;
+      at = next_tap(at, conv_i.sx, conv_i.dx, derived_i.dx_q, derived_i.dx_r);
+    end
+  end
+  assign following_x = !last_cout ? tap_x_q : last_x ? '0 : conv_i.depthwise ? taps[Taps] : taps[1];
   assign following_y = (last_cout && last_x) ? next_tap(tap_y_q, conv_i.sy, conv_i.dy, derived_i.dy_q, derived_i.dy_r)
                                              : tap_y_q;
 
@@ -118,22 +149,37 @@ module tessera_conv_slots (
                        + line_addr_t'(weight_tap);
 
   always_comb begin
+    logic [RingWidth-1:0] ring;
     weight_op_o.valid = active_q && cycle_q < needed;
     weight_op_o.param = cycle_q >= weight_lines;
-    weight_op_o.buffer = weight_op_o.param ? half_i : !weights_q;
+    ring = weights_next + RingWidth'(cycle_q);
+    weight_op_o.half = half_i;
     weight_op_o.cout_tile = AccWidth'(couts_q);
-    weight_op_o.index = LineIndexWidth'(weight_op_o.param ? cycle_q - weight_lines : cycle_q);
+    weight_op_o.index = weight_op_o.param ? LineIndexWidth'(cycle_q - weight_lines) : LineIndexWidth'(ring);
     line_o = conv_i.w_line + weight_tile * line_addr_t'(WeightLines) + line_addr_t'(cycle_q);
+    if (conv_i.depthwise) begin
+      line_o = conv_i.w_line + line_addr_t'(weight_phase.c) * derived_i.c_tile_lines
+               + (last_slot ? '0 : lines_read) + line_addr_t'(cycle_q);
+    end
     if (weight_op_o.param) begin
       line_o = line_addr_t'(param_first >> LineOffset) + line_addr_t'(cycle_q - weight_lines);
     end
   end
   assign read_o = weight_op_o.valid;
 
+  always_comb begin
+    weights_next = weights_q;
+    if (!conv_i.depthwise) weights_next = weights_q + RingWidth'(WeightLines);
+    else if (!prologue_i) weights_next = weights_q + RingWidth'(last_slot ? derived_i.c_tile_lines : lines_read);
+  end
+
   // ---- steps: groups of a row of pixel groups, then the next row
-  coord_t      column_base, row;
+  coord_t      row;
   logic [15:0] row_entry;
-  assign column_base = coord_t'(phase_i.x) * coord_t'(conv_i.sx) + tap_x_q.offset;
+  logic [31:0] tap_bytes;  // depthwise: of the weights before this slot's
+  logic        ends_step;
+  assign tap_bytes = (32'(tap_y_q.index) * 32'(conv_i.kw) + 32'(tap_x_q.index)) * Cout;
+  assign ends_step = !conv_i.depthwise || part_q == conv_i.sx - 8'd1;
   assign row = (coord_t'(phase_i.y) + coord_t'(group_y_q)) * coord_t'(conv_i.sy) + tap_y_q.offset;
   assign row_entry = ((group_y_q + tap_y_q.q) * 16'(derived_i.used_y) + 16'(tap_y_q.r)) * derived_i.row_entries;
 
@@ -143,32 +189,39 @@ module tessera_conv_slots (
     coord_t      column;
     logic        row_exists;
     row_exists = row >= coord_t'(conv_i.pad_top) && row < coord_t'(conv_i.pad_top) + coord_t'(conv_i.in_h);
-    step_op_o.valid = active_q && cycle_q < steps;
+    step_op_o.valid = active_q && cycle_q < steps && ends_step;
     step_op_o.window = window_i;
+    step_op_o.depthwise = conv_i.depthwise;
     step_op_o.weights = weights_q;
+    if (conv_i.depthwise) step_op_o.weights = weights_q + RingWidth'(tap_bytes >> LineOffset);
+    step_op_o.offset = tap_bytes[LineOffset-1:0];
     step_op_o.half = half_i;
     step_op_o.first = phase_i.cin == 16'd0 && first_tap;
-    step_op_o.acc = AccWidth'(cycle_q * 16'(conv_i.t) + couts_q);
+    step_op_o.acc = AccWidth'((group_y_q * extent.groups_x + group_x_q) * 16'(conv_i.t) + couts_q);
     for (int unsigned c = 0; c < Cin; c++) begin
-      channel = 17'(in_block_of(phase_i) + phase_i.cin) * 17'(Cin) + 17'(c);
+      channel = 17'(in_block_of(phase_i, derived_i)) * 17'(Cin) + 17'(c);
       step_op_o.cin_real[c] = channel >= 17'(phase_i.in_first)
           && channel < 17'(phase_i.in_first) + 17'(derived_i.cin_group);
     end
-    for (int unsigned p = 0; p < Lanes; p++) begin
-      lane = group_x_q * 16'(Lanes) + 16'(p);
-      out = lane + tap_x_q.q;
-      column = column_base + coord_t'(lane) * coord_t'(conv_i.sx);
-      step_op_o.exists[p] = row_exists && column >= coord_t'(conv_i.pad_left)
-          && column < coord_t'(conv_i.pad_left) + coord_t'(conv_i.in_w);
-      step_op_o.bank[p] = LaneWidth'(out % 16'(Lanes));
-      step_op_o.entry[p] = EntryWidth'(row_entry + out / 16'(Lanes) * 16'(derived_i.used_x) + 16'(tap_x_q.r));
+    for (int unsigned k = 0; k < Taps; k++) begin
+      for (int unsigned p = 0; p < Lanes; p++) begin
+        lane = group_x_q * 16'(Lanes) + 16'(p);
+        out = lane + taps[k].q;
+        column = (coord_t'(phase_i.x) + coord_t'(lane)) * coord_t'(conv_i.sx) + taps[k].offset;
+        step_op_o.exists[k][p] = row_exists && column >= coord_t'(conv_i.pad_left)
+            && column < coord_t'(conv_i.pad_left) + coord_t'(conv_i.in_w) && taps[k].index < conv_i.kw
+            && taps[k].index >= tap_x_q.index;
+        step_op_o.bank[k][p] = LaneWidth'(out % 16'(Lanes));
+        step_op_o.entry[k][p] = EntryWidth'(row_entry + out / 16'(Lanes) * 16'(derived_i.used_x) + 16'(taps[k].r));
+      end
     end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       active_q <= 1'b0;
-      weights_q <= 1'b0;
+      weights_q <= '0;
+      part_q <= '0;
       cycle_q <= '0;
       couts_q <= '0;
       group_x_q <= '0;
@@ -178,10 +231,14 @@ module tessera_conv_slots (
     end else begin
       if (move_i && active_q) begin
         cycle_q <= cycle_q + 16'd1;
-        group_x_q <= (group_x_q == extent.groups_x - 16'd1) ? '0 : group_x_q + 16'd1;
-        if (group_x_q == extent.groups_x - 16'd1) group_y_q <= group_y_q + 16'd1;
+        part_q <= ends_step ? '0 : part_q + 8'd1;
+        if (ends_step) begin
+          group_x_q <= (group_x_q == extent.groups_x - 16'd1) ? '0 : group_x_q + 16'd1;
+          if (group_x_q == extent.groups_x - 16'd1) group_y_q <= group_y_q + 16'd1;
+        end
         if (slot_ends) begin
-          weights_q <= !weights_q;
+          if (!conv_i.depthwise || last_slot) weights_q <= weights_next;
+          part_q <= '0;
           cycle_q <= '0;
           group_x_q <= '0;
           group_y_q <= '0;
@@ -191,7 +248,9 @@ module tessera_conv_slots (
           if (last_slot) active_q <= 1'b0;
         end
       end
+      if (start_i) weights_q <= '0;
       if (load_i) begin
+        part_q <= '0;
         active_q <= 1'b1;
         cycle_q <= '0;
         couts_q <= '0;

@@ -1,12 +1,12 @@
-// What port W brings: two weight tiles, and the parameters of the cout tiles of two tiles (one is being drained).
+// What port W brings: a ring of weight lines (two tiles, or the taps of depthwise slots), and the parameters of the cout tiles of two tiles (one is being drained).
 `timescale 1ns/1ps
 module tessera_conv_weights (
   input  logic                         clk_i,
   input  logic                         write_i,  // as op_i says
   input  tessera_conv_pkg::weight_op_t op_i,
   input  logic [tessera_core_pkg::LineBits-1:0] line_i,
-  input  logic                         buffer_i,
-  output logic [tessera_conv_pkg::Cin-1:0][tessera_conv_pkg::Cout-1:0][7:0] weights_o,
+  input  tessera_conv_pkg::step_op_t   step_i,
+  output logic [tessera_conv_pkg::Cin-1:0][tessera_conv_pkg::Cout-1:0][7:0] weights_o,  // depthwise: [tap][channel]
   input  tessera_conv_pkg::drain_op_t  drain_i,
   output logic [tessera_conv_pkg::Cout-1:0][8*tessera_conv_pkg::ParamBytes-1:0] params_o
 );
@@ -17,24 +17,30 @@ module tessera_conv_weights (
   localparam int unsigned Tiles = 1 << AccWidth;
   localparam int unsigned ParamIndexWidth = $clog2(ParamLines);
 
-  logic [1:0][WeightLines-1:0][LineBits-1:0] weights_q;
+  logic [Ring-1:0][LineBits-1:0]             weights_q;
   logic [ParamLines-1:0][LineBits-1:0]       params_q [2 * Tiles];
   logic [ParamLines*LineBits-1:0]            params;
 
   always_ff @(posedge clk_i) begin
     if (write_i && op_i.valid && !op_i.param) begin
-      for (int unsigned i = 0; i < WeightLines; i++) begin
-        if (op_i.index == LineIndexWidth'(i)) weights_q[op_i.buffer][i] <= line_i;
+      for (int unsigned i = 0; i < Ring; i++) begin
+        if (op_i.index == LineIndexWidth'(i)) weights_q[i] <= line_i;
       end
     end
     if (write_i && op_i.valid && op_i.param) begin
-      params_q[{op_i.buffer, op_i.cout_tile}][ParamIndexWidth'(op_i.index)] <= line_i;
+      params_q[{op_i.half, op_i.cout_tile}][ParamIndexWidth'(op_i.index)] <= line_i;
     end
   end
 
   logic [WeightLines*LineBits-1:0] tile;
-  assign tile = weights_q[buffer_i];
-  assign weights_o = tile[8*Cin*Cout-1:0];
+  for (genvar i = 0; i < WeightLines; i++) begin : g_line
+    logic [RingWidth-1:0] at;
+    assign at = step_i.weights + RingWidth'(i);
+    assign tile[LineBits*i+:LineBits] = weights_q[at];
+  end
+  logic [WeightLines*LineBits-1:0] shifted;
+  assign shifted = step_i.depthwise ? tile >> {step_i.offset, 3'b000} : tile;
+  assign weights_o = shifted[8*Cin*Cout-1:0];
   assign params = params_q[{drain_i.half, drain_i.cout_tile}];
 
   for (genvar c = 0; c < Cout; c++) begin : g_channel

@@ -1,5 +1,5 @@
 // The input window: two buffers of a bank a pixel lane; an entry is one pixel of a cin tile. A bank takes one pixel a
-// cycle and gives one, so that the pixels of a step come together at any stride and dilation.
+// cycle and gives one a tap, so that the pixels of a step come together at any stride and dilation.
 `timescale 1ns/1ps
 module tessera_conv_window (
   input  logic                       clk_i,
@@ -7,19 +7,20 @@ module tessera_conv_window (
   input  tessera_conv_pkg::fill_op_t op_i,
   input  logic [tessera_core_pkg::LineBits-1:0] line_i,
   input  tessera_conv_pkg::step_op_t step_i,
-  output logic [tessera_conv_pkg::Lanes-1:0][tessera_conv_pkg::Cin-1:0][7:0] pixels_o  // of the step, padding not seen to
+  output logic [tessera_conv_pkg::Taps-1:0][tessera_conv_pkg::Lanes-1:0][tessera_conv_pkg::Cin-1:0][7:0] pixels_o  // of the step, padding not seen to
 );
 
   import tessera_conv_pkg::*;
 
   localparam int unsigned PixelBits = 8 * Cin;
 
-  logic [Lanes-1:0][PixelBits-1:0] read;
+  logic [Taps-1:0][Lanes-1:0][PixelBits-1:0] read;
 
   for (genvar b = 0; b < Lanes; b++) begin : g_bank
     logic [PixelBits-1:0]  mem_q [2 * Entries];
     logic                  write;
-    logic [EntryWidth-1:0] write_entry, read_entry;
+    logic [EntryWidth-1:0] write_entry;
+    logic [Taps-1:0][EntryWidth-1:0] read_entry;
     logic [PixelBits-1:0]  data;
 
     always_comb begin
@@ -34,19 +35,25 @@ module tessera_conv_window (
         end
       end
       read_entry = '0;
-      for (int unsigned p = 0; p < Lanes; p++) begin
-        if (step_i.bank[p] == LaneWidth'(b)) read_entry = step_i.entry[p];
+      for (int unsigned k = 0; k < Taps; k++) begin
+        for (int unsigned p = 0; p < Lanes; p++) begin
+          if (step_i.bank[k][p] == LaneWidth'(b)) read_entry[k] = step_i.entry[k][p];
+        end
       end
     end
 
     always_ff @(posedge clk_i) begin
       if (write) mem_q[{op_i.buffer, write_entry}] <= data;
     end
-    assign read[b] = mem_q[{step_i.window, read_entry}];
+    for (genvar k = 0; k < Taps; k++) begin : g_tap
+      assign read[k][b] = mem_q[{step_i.window, read_entry[k]}];
+    end
   end
 
-  for (genvar p = 0; p < Lanes; p++) begin : g_lane
-    assign pixels_o[p] = read[step_i.bank[p]];
+  for (genvar k = 0; k < Taps; k++) begin : g_tap
+    for (genvar p = 0; p < Lanes; p++) begin : g_lane
+      assign pixels_o[k][p] = read[k][step_i.bank[k][p]];
+    end
   end
 
 endmodule

@@ -41,16 +41,15 @@ package tessera_slice_pkg;
     return in_slice;
   endfunction
 
-  // Dense and grouped, no circular map. Tiles that do not fit the engine are refused by hw/cosim.
+  // Dense, grouped and depthwise. Tiles that do not fit the engine are refused by hw/cosim.
   function automatic logic conv_in_slice(input conv_body_t b);
-    return b.f_mode == ConvModeDense && b.f_pixel_shape == 2'd0
-        && b.f_in.f_wrap_rows == 16'd0 && b.f_out.f_wrap_rows == 16'd0
-        && (b.f_has_residual == 1'b0 || b.f_residual.f_wrap_rows == 16'd0);
-  endfunction
+    return (b.f_mode == ConvModeDense || b.f_mode == ConvModeDepthwise) && b.f_pixel_shape == 2'd0;  endfunction
 
   function automatic map_t conv_map(input sram_tensor_t tensor);
     map_t map;
     map.base = tensor.f_base[LineOffsetWidth+:SramLineAddrWidth];
+    map.wrap_rows = tensor.f_wrap_rows;
+    map.first_row = tensor.f_first_row;
     map.row_pitch = SramLineAddrWidth'(tensor.f_row_pitch);
     map.block_pitch = SramLineAddrWidth'(tensor.f_block_pitch);
     return map;
@@ -58,6 +57,7 @@ package tessera_slice_pkg;
 
   function automatic conv_t conv_of(input conv_body_t b);
     conv_t c;
+    c.depthwise = b.f_mode == ConvModeDepthwise;
     c.channels_outer = b.f_order == ConvOrderChannelsOuter;
     c.shift_only = b.f_shift_only;
     c.has_residual = b.f_has_residual;

@@ -56,6 +56,12 @@ void count(const isa::Conv& c, std::map<std::string, int>& bins) {
   bin("several pixel tiles", c.out_w > 2 * c.gx && c.out_h > c.gy);
   bin("partial channels", c.cin % 4 != 0 && c.cout % 4 != 0);
   bin("groups within a block", c.groups > 1 && c.cin / c.groups % 4 != 0 && c.cout / c.groups % 4 != 0);
+  bin("circular input and output", c.in.wrap_rows != 0 && c.out.wrap_rows != 0);
+  const bool depthwise = c.mode == isa::ConvMode::depthwise;
+  bin("depthwise", depthwise);
+  bin("depthwise, stride and several taps", depthwise && c.sx > 1 && c.kw > 2);
+  bin("depthwise, stride 1 and odd kernel", depthwise && c.sx == 1 && c.kw % 2 == 1 && c.kw > 1 && c.kh > 1);
+  bin("depthwise, several c tiles", depthwise && c.cout > 4);
   bin("odd width", c.out_w % 2 != 0);
 }
 
@@ -96,11 +102,8 @@ TEST(ConvLockstep, RefusesByName) {
   const std::string begin = "section 'main', conv0 instruction 0 (conv): ";
   const std::string end = ": not in the RTL slice";
   isa::Conv other = conv;
-  other.mode = isa::ConvMode::depthwise;
-  EXPECT_EQ(refusal(other), begin + "mode depthwise" + end);
-  other = conv;
-  other.out.wrap_rows = other.out_h;
-  EXPECT_EQ(refusal(other), begin + "circular maps" + end);
+  other.mode = isa::ConvMode::fold;
+  EXPECT_EQ(refusal(other), begin + "mode fold" + end);
   other = conv;
   other.w_base = 65536;
   EXPECT_NE(refusal(other).find("conv.weights touches SRAM 0x10000"), std::string::npos) << refusal(other);
