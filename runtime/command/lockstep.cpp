@@ -20,7 +20,7 @@ void add_lockstep_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("lockstep", "Models and RTL side by side, first divergence");
   command->footer("Example: tessera lockstep --random 300 --seed 1");
   command->add_option("dir", o->dir, "Folder of a compiled program of the RTL slice (hw/rtl/README.md)");
-  command->add_option("--random", o->random, "Number of random copy programs instead")->check(CLI::Range(1, 1000000));
+  command->add_option("--random", o->random, "Number of random programs instead")->check(CLI::Range(1, 1000000));
   command->add_option("--seed", o->seed, "Seed of the programs, or of the input data")->check(seed_range());
   command->add_option("--chip", o->chip, "Name or JSON file; default: the program's own, tiny for random ones");
   command->add_option("--set", o->sets, "Overrides one timing value of the program's chip (repeatable)");

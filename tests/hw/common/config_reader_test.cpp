@@ -97,8 +97,7 @@ TEST(ConfigReader, BrokenTextSaysWhere) {
             "f.json: nested deeper than 64 levels");
   EXPECT_EQ(message_of([] { static_cast<void>(ConfigReader::from_file("/does/not/exist.json")); }),
             "/does/not/exist.json: cannot be read: expected an existing, readable file");
-  EXPECT_EQ(message_of([] { static_cast<void>(ConfigReader::from_file("/")); }),
-            "/: is a directory: expected a file");
+  EXPECT_EQ(message_of([] { static_cast<void>(ConfigReader::from_file("/")); }), "/: is a directory: expected a file");
 }
 
 TEST(ConfigReader, OverridesAreNamedInMessages) {
