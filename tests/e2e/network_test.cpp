@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "compiler/export/export.hpp"
 #include "compiler/zoo/zoo.hpp"
@@ -24,7 +25,8 @@ struct Case {
 
 std::filesystem::path model_file(const std::string& model) {
   if (model.rfind("zoo:", 0) != 0) return std::filesystem::path(shared_folder()) / "models" / model;
-  const auto path = std::filesystem::path(testing::TempDir()) / ("tessera_e2e_" + model.substr(4) + ".onnx");
+  const auto path = std::filesystem::path(testing::TempDir()) /
+                    ("tessera_e2e_" + model.substr(4) + std::to_string(getpid()) + ".onnx");
   compiler::export_model(compiler::zoo_build(model.substr(4), 1), path);
   return path;
 }

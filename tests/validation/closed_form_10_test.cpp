@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "compiler/export/export.hpp"
 #include "compiler/ir/builder.hpp"
@@ -30,7 +31,8 @@ std::string write_model(bool swapped) {
   const std::string a = builder.node("Conv", {x, "w1"}, {{"pads", pads(0, 3)}, {"kernel_shape", first}}, "row");
   const std::string b = builder.node("Conv", {a, "w2"}, {{"pads", pads(0, 0)}, {"kernel_shape", second}}, "column");
   builder.output(b);
-  const auto path = std::filesystem::path(testing::TempDir()) / (swapped ? "cross_swapped.onnx" : "cross.onnx");
+  const auto path = std::filesystem::path(testing::TempDir()) /
+                    (std::string(swapped ? "cross_swapped" : "cross") + std::to_string(getpid()) + ".onnx");
   compiler::export_model(builder.take(), path);
   return path.string();
 }
