@@ -281,6 +281,39 @@ TEST(Footprint, DramPiecesStayExact) {
   EXPECT_EQ(sram[1].begin, 64);
 }
 
+TEST(Footprint, OverlappingRowsOfAnyOrderCoverWhatTheyTouch) {
+  // Rows that overlap, nest and come in falling order: the ranges are the bytes of a record made row by row.
+  const isa::ChipConfig chip = isa::load_chip("tiny");
+  Random random(11);
+  for (int round = 0; round < 2000; ++round) {
+    isa::Instruction instruction;
+    isa::Load load;
+    load.row_bytes = load.group_bytes = static_cast<std::uint32_t>(random.between(1, 60));
+    load.dram_offset = 2000;
+    for (auto& dim : load.dims) {
+      dim.count = static_cast<std::uint16_t>(random.between(1, 4));
+      dim.dram_stride = random.between(-90, 90);
+    }
+    std::vector<bool> touched(4096, false);
+    for (int a = 0; a < load.dims[0].count; ++a) {
+      for (int b = 0; b < load.dims[1].count; ++b) {
+        for (int c = 0; c < load.dims[2].count; ++c) {
+          const std::int64_t at =
+              2000 + a * load.dims[0].dram_stride + b * load.dims[1].dram_stride + c * load.dims[2].dram_stride;
+          for (std::int64_t i = at; i < at + load.row_bytes; ++i) touched[static_cast<std::size_t>(i)] = true;
+        }
+      }
+    }
+    instruction.body = load;
+    std::vector<bool> covered(4096, false);
+    for (const Range& range : footprint(instruction, chip)) {
+      if (!range.dram) continue;
+      for (std::int64_t i = range.begin; i < range.end; ++i) covered[static_cast<std::size_t>(i)] = true;
+    }
+    ASSERT_EQ(covered, touched) << "round " << round;
+  }
+}
+
 TEST(Footprint, ConflictNeedsAWriteAndOneSpace) {
   const Range read{0, 10, false, false, 0, "a"};
   Range write{9, 12, true, false, 0, "b"};
