@@ -1,4 +1,5 @@
 hw/rtl/tessera_core_pkg.sv
+hw/rtl/tessera_requantize_pkg.sv
 hw/rtl/tessera_conv_pkg.sv
 hw/rtl/tessera_slice_pkg.sv
 hw/rtl/tessera_fifo.sv
@@ -10,6 +11,7 @@ hw/rtl/tessera_load.sv
 hw/rtl/tessera_store.sv
 hw/rtl/tessera_reorder.sv
 hw/rtl/tessera_read_port.sv
+hw/rtl/tessera_rigid_ports.sv
 hw/rtl/tessera_conv_derive.sv
 hw/rtl/tessera_conv_next.sv
 hw/rtl/tessera_conv_fill.sv

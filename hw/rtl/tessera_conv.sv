@@ -200,44 +200,29 @@ module tessera_conv (
   assign active = phase_active_q || drain_active || in_pipe;
 
   // ---- accesses of this engine cycle: port i goes to the first sub-cycle in which its bank is free
-  logic [3:0]           needed, now;
+  logic [3:0]           needed, now, granted;
   line_addr_t [3:0]     line;
-  logic [3:0][1:0]      sub_of;
-  logic [1:0]           sub_q, last_sub;
-  logic                 granted;
   drain_op_t            adding;  // its residual line is read
-  logic [2:0]           reads;
 
   assign adding = drain_pipe_q[tessera_chip_pkg::ConvPipelineCycles-1];
   assign needed = {writing.valid, adding.valid && conv_q.has_residual, weight_read, fill_read};
   assign line = {writing.out, adding.residual, weight_line, fill_line};
 
-  function automatic logic [BankWidth-1:0] bank_of(input line_addr_t address);
-    return address[SramLineAddrWidth-1-:BankWidth];
-  endfunction
-
-  always_comb begin
-    last_sub = '0;
-    for (int unsigned i = 0; i < 4; i++) begin
-      sub_of[i] = '0;
-      for (int unsigned j = 0; j < i; j++) begin
-        if (needed[j] && bank_of(line[j]) == bank_of(line[i])) sub_of[i] = sub_of[i] + 2'd1;
-      end
-      if (needed[i] && sub_of[i] > last_sub) last_sub = sub_of[i];
-    end
-    for (int unsigned i = 0; i < 4; i++) now[i] = needed[i] && sub_of[i] == sub_q;
-  end
-
-  assign granted = sram_gnt_i || now == '0;
-  assign engine_moves = active && granted && sub_q == last_sub;
-  assign conflict_o = active && !engine_moves;
-  assign reads = now[2:0] & {3{sram_gnt_i}};
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) sub_q <= '0;
-    else if (engine_moves || start_i) sub_q <= '0;
-    else if (active && granted) sub_q <= sub_q + 2'd1;
-  end
+  tessera_rigid_ports #(
+    .Ports(4)
+  ) u_ports (
+    .clk_i,
+    .rst_ni,
+    .start_i,
+    .active_i(active),
+    .needed_i(needed),
+    .line_i(line),
+    .sram_gnt_i,
+    .now_o(now),
+    .granted_o(granted),
+    .moves_o(engine_moves),
+    .conflict_o
+  );
 
   // ---- data
   logic [2:0]               use_line;
@@ -254,7 +239,7 @@ module tessera_conv (
     ) u_port (
       .clk_i,
       .rst_ni,
-      .read_i(reads[r]),
+      .read_i(granted[r]),
       .sram_data_i(sram_data_i[r]),
       .use_i(use_line[r]),
       .valid_o(unused_valid),

@@ -13,6 +13,7 @@ module tessera_conv_array (
   output logic [tessera_conv_pkg::LinePixels-1:0][tessera_conv_pkg::Cout-1:0][31:0] sums_o  // of the drained line
 );
 
+  import tessera_core_pkg::*;
   import tessera_conv_pkg::*;
 
   localparam int unsigned AccEntries = 1 << AccWidth;

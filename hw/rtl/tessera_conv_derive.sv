@@ -6,6 +6,7 @@ module tessera_conv_derive (
   output tessera_conv_pkg::derived_t derived_o
 );
 
+  import tessera_core_pkg::*;
   import tessera_conv_pkg::*;
 
   function automatic logic [7:0] used_residues(input logic [7:0] kernel, input logic [7:0] dilation,

@@ -13,10 +13,11 @@ module tessera_conv_fill (
   input  tessera_conv_pkg::derived_t   derived_i,
   output logic                         done_o,   // after this engine cycle, or before
   output logic                         read_o,
-  output tessera_conv_pkg::line_addr_t line_o,
+  output tessera_core_pkg::line_addr_t line_o,
   output tessera_conv_pkg::fill_op_t   op_o
 );
 
+  import tessera_core_pkg::*;
   import tessera_conv_pkg::*;
 
   localparam int unsigned CountWidth = $clog2(LinePixels + 1);

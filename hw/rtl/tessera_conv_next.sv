@@ -10,6 +10,7 @@ module tessera_conv_next (
   output logic                       same_window_o  // it needs nothing filled
 );
 
+  import tessera_core_pkg::*;
   import tessera_conv_pkg::*;
 
   logic [16:0] x_next, y_next, c_next;

@@ -10,7 +10,6 @@ package tessera_conv_pkg;
   localparam int unsigned LaneWidth = (Lanes > 1) ? $clog2(Lanes) : 1;
   localparam int unsigned Cin = ConvCinLanes;
   localparam int unsigned Cout = ConvCoutLanes;
-  localparam int unsigned LinePixels = SramLineBytes / LayoutChannelBlock;
   localparam int unsigned LinePixelWidth = (LinePixels > 1) ? $clog2(LinePixels) : 1;
   localparam int unsigned Entries = ConvWindowBytes / (Lanes * Cin);  // of a window bank
   localparam int unsigned EntryWidth = $clog2(Entries);
@@ -29,15 +28,6 @@ package tessera_conv_pkg;
   localparam int unsigned WriteStage = SramReadLatency + ConvPipelineCycles;
 
   typedef logic [CoordWidth-1:0] coord_t;
-  typedef logic [SramLineAddrWidth-1:0] line_addr_t;
-
-  // A map, in lines; circular if wrap_rows is not 0.
-  typedef struct packed {
-    logic [15:0] wrap_rows, first_row;
-    line_addr_t block_pitch;
-    line_addr_t row_pitch;
-    line_addr_t base;
-  } map_t;
 
   typedef struct packed {
     logic               depthwise;
@@ -215,13 +205,6 @@ package tessera_conv_pkg;
     extent.couts = (couts < 16'(conv.t)) ? couts : 16'(conv.t);
     extent.groups_x = (extent.columns + 16'(Lanes - 1)) / 16'(Lanes);
     return extent;
-  endfunction
-
-  function automatic line_addr_t map_line(input map_t map, input line_addr_t block, input logic [15:0] row);
-    logic [16:0] buffer_row;
-    buffer_row = 17'(row);
-    if (map.wrap_rows != 16'd0) buffer_row = (17'(map.first_row) + 17'(row)) % 17'(map.wrap_rows);
-    return map.base + block * map.block_pitch + line_addr_t'(buffer_row) * map.row_pitch;
   endfunction
 
 endpackage

@@ -12,32 +12,15 @@ module tessera_conv_requantize (
   output logic [7:0]              value_o
 );
 
-  localparam int unsigned Bits = 68;
-
-  function automatic logic signed [Bits-1:0] round_half_even(input logic signed [Bits-1:0] value,
-                                                             input logic [5:0] shift);
-    logic signed [Bits-1:0] floor;
-    logic [Bits-1:0] rest, half;
-    floor = value >>> shift;
-    rest = unsigned'(value) & ~({Bits{1'b1}} << shift);
-    half = (shift == 6'd0) ? {Bits{1'b1}} : Bits'(1) << (shift - 6'd1);
-    return floor + ((rest > half || (rest == half && floor[0])) ? Bits'(1) : Bits'(0));
-  endfunction
-
-  function automatic logic signed [15:0] clamp(input logic signed [Bits-1:0] value, input logic signed [15:0] lo,
-                                               input logic signed [15:0] hi);
-    if (value < Bits'(lo)) return lo;
-    if (value > Bits'(hi)) return hi;
-    return 16'(value);
-  endfunction
+  import tessera_requantize_pkg::*;
 
   // Stages behind the clamp: one multiplies, the others wait for the rest of conv.pipeline_cycles.
   localparam int unsigned Waits = tessera_chip_pkg::ConvPipelineCycles - 3;
 
-  logic signed [Bits-1:0]            product_q;
+  scaled_t                           product_q;
   logic [5:0]                        shift_q;
   logic signed [15:0]                own_q;
-  logic signed [Waits-1:0][Bits-1:0] scaled_q;
+  logic signed [Waits-1:0][ScaledBits-1:0] scaled_q;
   logic signed [Waits-1:0][15:0]     own_q2;
   logic signed [32:0]     multiplier;
   logic signed [31:0]     biased;
@@ -47,12 +30,12 @@ module tessera_conv_requantize (
 
   always_ff @(posedge clk_i) begin
     if (move_i) begin
-      product_q <= Bits'(biased) * Bits'(multiplier);
+      product_q <= ScaledBits'(biased) * ScaledBits'(multiplier);
       shift_q <= params_i[69:64];
-      own_q <= clamp(round_half_even(product_q, shift_q) + Bits'(conv_i.out_zp),
+      own_q <= clamp(round_half_even(product_q, shift_q) + ScaledBits'(conv_i.out_zp),
                      conv_i.has_residual ? -16'sd128 : conv_i.lo, conv_i.has_residual ? 16'sd127 : conv_i.hi);
       own_q2[0] <= own_q;
-      scaled_q[0] <= (Bits'(own_q) - Bits'(conv_i.out_zp)) * Bits'(conv_i.res_ma);
+      scaled_q[0] <= (ScaledBits'(own_q) - ScaledBits'(conv_i.out_zp)) * ScaledBits'(conv_i.res_ma);
       for (int unsigned i = 1; i < Waits; i++) begin
         own_q2[i] <= own_q2[i-1];
         scaled_q[i] <= scaled_q[i-1];
@@ -60,11 +43,11 @@ module tessera_conv_requantize (
     end
   end
 
-  logic signed [Bits-1:0] sum;
+  scaled_t sum;
   logic signed [15:0]     value;
-  assign sum = signed'(scaled_q[Waits-1]) + (Bits'(signed'(residual_i)) - Bits'(conv_i.res_zb)) * Bits'(conv_i.res_mb);
+  assign sum = signed'(scaled_q[Waits-1]) + (ScaledBits'(signed'(residual_i)) - ScaledBits'(conv_i.res_zb)) * ScaledBits'(conv_i.res_mb);
   assign value = conv_i.has_residual
-      ? clamp(round_half_even(sum, conv_i.res_shift) + Bits'(conv_i.res_zo), conv_i.lo, conv_i.hi) : own_q2[Waits-1];
+      ? clamp(round_half_even(sum, conv_i.res_shift) + ScaledBits'(conv_i.res_zo), conv_i.lo, conv_i.hi) : own_q2[Waits-1];
   assign value_o = value[7:0];
 
 endmodule

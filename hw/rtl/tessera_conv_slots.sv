@@ -19,7 +19,7 @@ module tessera_conv_slots (
   input  tessera_conv_pkg::derived_t   derived_i,
   output logic                         done_o,  // after this engine cycle, or before
   output logic                         read_o,
-  output tessera_conv_pkg::line_addr_t line_o,
+  output tessera_core_pkg::line_addr_t line_o,
   output tessera_conv_pkg::weight_op_t weight_op_o,
   output tessera_conv_pkg::step_op_t   step_op_o
 );

@@ -10,6 +10,7 @@ module tessera_conv_window (
   output logic [tessera_conv_pkg::Taps-1:0][tessera_conv_pkg::Lanes-1:0][tessera_conv_pkg::Cin-1:0][7:0] pixels_o  // of the step, padding not seen to
 );
 
+  import tessera_core_pkg::*;
   import tessera_conv_pkg::*;
 
   localparam int unsigned PixelBits = 8 * Cin;

@@ -24,6 +24,8 @@ package tessera_core_pkg;
   localparam int unsigned LineWidth = $clog2(LinesPerBank);
   localparam int unsigned BankWidth = $clog2(SramBanks);
   localparam int unsigned SramAddrWidth = BankWidth + LineWidth + LineOffsetWidth;
+  localparam int unsigned SramLineAddrWidth = BankWidth + LineWidth;
+  localparam int unsigned LinePixels = SramLineBytes / LayoutChannelBlock;  // of a blocked map
 
   localparam int unsigned RowWidth = 24;  // bytes of a DMA row
   localparam int unsigned LoopWidth = 16;  // iterations of a loop
@@ -65,7 +67,6 @@ package tessera_core_pkg;
   } dma_t;
 
   // A REORDER of the slice: runs of whole lines under six loops; addresses and strides in lines.
-  localparam int unsigned SramLineAddrWidth = BankWidth + LineWidth;
   localparam int unsigned RunWidth = 16;
   typedef struct packed {
     logic [RunWidth-1:0]               run_lines;
@@ -75,6 +76,27 @@ package tessera_core_pkg;
     logic [SramLineAddrWidth-1:0]      src_line;
     logic [SramLineAddrWidth-1:0]      dst_line;
   } reorder_t;
+
+  typedef logic [SramLineAddrWidth-1:0] line_addr_t;
+
+  function automatic logic [BankWidth-1:0] bank_of(input line_addr_t address);
+    return address[SramLineAddrWidth-1-:BankWidth];
+  endfunction
+
+  // A blocked map, in lines; circular if wrap_rows is not 0.
+  typedef struct packed {
+    logic [15:0] wrap_rows, first_row;
+    line_addr_t block_pitch;
+    line_addr_t row_pitch;
+    line_addr_t base;
+  } map_t;
+
+  function automatic line_addr_t map_line(input map_t map, input line_addr_t block, input logic [15:0] row);
+    logic [16:0] buffer_row;
+    buffer_row = 17'(row);
+    if (map.wrap_rows != 16'd0) buffer_row = (17'(map.first_row) + 17'(row)) % 17'(map.wrap_rows);
+    return map.base + block * map.block_pitch + line_addr_t'(buffer_row) * map.row_pitch;
+  endfunction
 
   // One access of one line.
   typedef struct packed {
