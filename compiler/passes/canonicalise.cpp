@@ -14,6 +14,7 @@
 #include "compiler/passes/reshape.hpp"
 #include "compiler/passes/settle_softmax.hpp"
 #include "compiler/passes/shape_inference.hpp"
+#include "compiler/passes/split_gemm.hpp"
 #include "compiler/passes/token_linear.hpp"
 #include "hw/common/error.hpp"
 
@@ -36,6 +37,7 @@ const std::vector<Pass>& all_passes() {
       {"div-to-mul", "Div by a constant becomes Mul by its reciprocals.", divide_by_multiplying},
       {"tokens-to-gemm", "MatMul of tokens with a constant matrix, and the bias behind it, become a Gemm on rows.",
        tokens_to_gemm},
+      {"split-gemm", "transA, a computed B or a computed C of a Gemm become Transpose, MatMul and Add.", split_gemm},
       {"fold-pad", "A Pad of zeros in front of a Conv becomes the Conv's pads.", fold_pad},
       {"fold-bias-add", "An Add of a constant per channel behind Conv, ConvTranspose or Gemm becomes its bias.",
        fold_bias_add},
@@ -52,9 +54,9 @@ const std::vector<Pass>& all_passes() {
 
 const std::vector<std::string>& canonical_passes() {
   static const std::vector<std::string> names = {
-      "settle-softmax",   "explicit-windows", "remove-identity", "merge-reshapes", "fuse-layer-norm",
-      "div-to-mul",       "tokens-to-gemm",   "fold-pad",        "fold-bias-add",  "fold-batch-norm",
-      "normalise-linear", "fold-bias-add",    "remove-dead"};
+      "settle-softmax",  "explicit-windows", "remove-identity", "merge-reshapes", "fuse-layer-norm",
+      "div-to-mul",      "tokens-to-gemm",   "split-gemm",      "fold-pad",       "fold-bias-add",
+      "fold-batch-norm", "normalise-linear", "fold-bias-add",   "remove-dead"};
   return names;
 }
 

@@ -6,6 +6,7 @@
 #include "compiler/ir/builder.hpp"
 #include "compiler/passes/dead.hpp"
 #include "compiler/passes/fold_kernels.hpp"
+#include "compiler/passes/identity.hpp"
 #include "compiler/passes/settle_softmax.hpp"
 #include "compiler/passes/shape_inference.hpp"
 #include "hw/common/error.hpp"
@@ -100,6 +101,7 @@ std::size_t fold_constants(Graph& graph, const Evaluator& evaluate) {
 void prepare(Graph& graph, const Evaluator& evaluate) {
   fold_constants(graph, evaluate);
   settle_softmax(graph);
+  remove_identity(graph);
   remove_dead(graph);
 }
 

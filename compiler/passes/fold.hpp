@@ -21,7 +21,7 @@ using Evaluator =
 std::size_t fold_constants(Graph& graph, const Evaluator& evaluate = {});
 
 /// What every reader of an imported graph calls first: fold_constants, then the coerced Softmax of opset < 13 settled,
-/// then dead nodes and constants removed. Changes no value.
+/// then nodes that change nothing (identity.hpp), dead nodes and constants removed. Changes no value.
 void prepare(Graph& graph, const Evaluator& evaluate = {});
 
 }  // namespace tessera::compiler

@@ -7,8 +7,8 @@
 
 namespace tessera::compiler {
 
-/// Bypasses Identity, Dropout, Cast to the same type, Transpose without effect, Concat of one, Reshape to the same
-/// shape. Returns how many places changed.
+/// Bypasses Identity, Dropout, Cast to the same type, Transpose without effect, Concat of one, Reshape, Expand and
+/// Tile to the same shape, Slice of everything, Pad of nothing. Exact to the bit. Returns how many places changed.
 std::size_t remove_identity(Graph& graph);
 
 }  // namespace tessera::compiler

@@ -126,6 +126,47 @@ TEST(Passes, identities_vanish_also_in_front_of_an_output) {
   EXPECT_EQ(graph.nodes[2].fused, (Ops{"y"}));
 }
 
+/// Relu, the node, Sigmoid: prepared, compared with the graph as it stood, and what is left.
+Ops left_of(const char* op, const std::vector<Tensor>& inputs,
+            const std::map<std::string, Attribute>& attributes = {}) {
+  GraphBuilder b("g");
+  b.input("x", {1, 4, 6});
+  std::vector<std::string> names = {b.node("Relu", {"x"})};
+  for (std::size_t i = 0; i < inputs.size(); ++i) names.push_back(b.constant("c" + std::to_string(i), inputs[i]));
+  b.output(b.node("Sigmoid", {b.node(op, names, attributes)}, {}, "y"));
+  Graph graph = b.take();
+  const NamedTensors x = {{"x", random_tensor({1, 4, 6}, 5)}};
+  const Tensor before = evaluate(graph, x).at("y");
+  prepare(graph);
+  const Tensor after = evaluate(graph, x).at("y");
+  EXPECT_EQ(before.shape, after.shape) << op;
+  EXPECT_EQ(before.bytes, after.bytes) << op;
+  return ops(graph);
+}
+
+TEST(Passes, a_slice_of_everything_goes_and_a_reversed_one_stays) {
+  const auto ints = [](const Ints& values) { return int64_tensor({static_cast<std::int64_t>(values.size())}, values); };
+  const Ops gone = {"Relu", "Sigmoid"}, stays = {"Relu", "Slice", "Sigmoid"};
+  EXPECT_EQ(left_of("Slice", {ints({0, -6}), ints({INT64_MAX, 6}), ints({1, 2}), ints({1, 1})}), gone);
+  EXPECT_EQ(left_of("Slice", {ints({-1}), ints({INT64_MIN}), ints({0}), ints({-1})}), gone) << "an axis of one";
+  EXPECT_EQ(left_of("Slice", {ints({-1}), ints({INT64_MIN}), ints({2}), ints({-1})}), stays);
+  EXPECT_EQ(left_of("Slice", {ints({1}), ints({6}), ints({2}), ints({1})}), stays);
+}
+
+TEST(Passes, a_pad_of_zeros_goes_and_pads_that_cancel_stay) {
+  const Ops gone = {"Relu", "Sigmoid"}, stays = {"Relu", "Pad", "Sigmoid"};
+  EXPECT_EQ(left_of("Pad", {int64_tensor({6}, {0, 0, 0, 0, 0, 0})}), gone);
+  EXPECT_EQ(left_of("Pad", {int64_tensor({6}, {0, 0, 1, 0, 0, -1})}), stays);
+  EXPECT_EQ(left_of("Pad", {int64_tensor({6}, {0, 0, 0, 0, 0, 1})}), stays);
+}
+
+TEST(Passes, repeating_once_goes_and_repeating_twice_stays) {
+  EXPECT_EQ(left_of("Tile", {int64_tensor({3}, {1, 1, 1})}), (Ops{"Relu", "Sigmoid"}));
+  EXPECT_EQ(left_of("Tile", {int64_tensor({3}, {1, 2, 1})}), (Ops{"Relu", "Tile", "Sigmoid"}));
+  EXPECT_EQ(left_of("Expand", {int64_tensor({2}, {1, 6})}), (Ops{"Relu", "Sigmoid"}));
+  EXPECT_EQ(left_of("Expand", {int64_tensor({3}, {2, 1, 1})}), (Ops{"Relu", "Expand", "Sigmoid"}));
+}
+
 TEST(Passes, an_identity_between_input_and_output_stays) {
   GraphBuilder b("g");
   b.input("x", {2});
@@ -318,11 +359,10 @@ TEST(Passes, have_names_and_can_be_switched_off) {
     run_passes(off, {"fold-everything"});
     FAIL() << "expected an error";
   } catch (const UserError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "pass 'fold-everything' does not exist: expected one of settle-softmax, explicit-windows, "
-        "remove-identity, merge-reshapes, fuse-layer-norm, div-to-mul, tokens-to-gemm, fold-pad, fold-bias-add, "
-        "fold-batch-norm, normalise-linear, remove-dead");
+    EXPECT_STREQ(error.what(),
+                 "pass 'fold-everything' does not exist: expected one of settle-softmax, explicit-windows, "
+                 "remove-identity, merge-reshapes, fuse-layer-norm, div-to-mul, tokens-to-gemm, split-gemm, fold-pad, "
+                 "fold-bias-add, fold-batch-norm, normalise-linear, remove-dead");
   }
 }
 
