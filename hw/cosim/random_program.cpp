@@ -8,8 +8,10 @@
 #include "hw/common/error.hpp"
 #include "hw/common/random.hpp"
 #include "hw/cosim/random_conv.hpp"
+#include "hw/models/load/dma_walk.hpp"
 #include "hw/models/reorder/cost.hpp"
 #include "isa/isa.hpp"
+#include "isa/semantics/dma.hpp"
 #include "isa/semantics/footprint.hpp"
 #include "isa/semantics/layout.hpp"
 
@@ -114,7 +116,8 @@ class Generator {
     add(kConv, conv);
   }
 
-  /// Rows of any length and alignment; strides of any sign, within the window and the buffer.
+  /// Rows of any length and alignment, whole or in groups, padded or not, circular or not; strides of any sign, within
+  /// the window and the buffer.
   template <typename Dma>
   Dma dma(BufferKind kind) {
     for (;;) {
@@ -123,16 +126,22 @@ class Generator {
       const std::int64_t most = random_.chance(1, 3) ? 16 : random_.chance(1, 2) ? 90 : 400;
       const std::int64_t row = random_.between(1, most);
       d.row_bytes = static_cast<std::uint32_t>(row);
-      d.group_bytes = d.row_bytes + (random_.chance(1, 8) ? 5 : 0);
+      group(d);
+      if constexpr (std::is_same_v<Dma, isa::Load>) pad(d);
       const std::array<std::int64_t, 3> counts = {random_.chance(1, 4) ? 2 : 1, random_.between(1, 2),
                                                   random_.between(1, 6)};
-      std::int64_t pitch = row + (random_.chance(1, 2) ? 0 : random_.between(0, 24));
+      const semantics::DmaShape one = semantics::dma_shape(d);
+      const std::int64_t extent = (one.row_groups() - 1) * one.group_stride + one.group_bytes;
+      // Rows beside one another, with gaps, or between one another.
+      std::int64_t pitch = random_.chance(1, 4) ? random_.between(1, extent)
+                                                : extent + (random_.chance(1, 2) ? 0 : random_.between(0, 24));
       std::int64_t dram_pitch = row + (random_.chance(1, 2) ? 0 : random_.between(0, 300));
       for (std::size_t k = 3; k-- > 0;) {
         d.dims[k].count = static_cast<std::uint16_t>(counts[k]);
         d.dims[k].sram_stride = static_cast<std::int32_t>(sign() * pitch);
         d.dims[k].dram_stride = sign() * dram_pitch;
-        pitch *= counts[k];
+        if (k == 2) wrap(d, counts[k] + one.rows_before + one.rows_after);
+        pitch *= k == 2 ? std::max<std::int64_t>(counts[k] + one.rows_before + one.rows_after, d.wrap_rows) : counts[k];
         dram_pitch *= counts[k];
       }
       // Sources may be read again and again.
@@ -143,16 +152,40 @@ class Generator {
           d.dims[2].sram_stride = 0;
         }
       }
-      std::int64_t sram_low = 0, sram_high = row, dram_low = 0, dram_high = row;
-      for (const isa::DmaDim& dim : d.dims) {
-        widen((dim.count - 1) * std::int64_t{dim.sram_stride}, sram_low, sram_high);
-        widen((dim.count - 1) * std::int64_t{dim.dram_stride}, dram_low, dram_high);
-      }
-      if (sram_high - sram_low > size_ || dram_high - dram_low > kBufferBytes) continue;
-      d.sram_base = static_cast<std::uint32_t>(random_.between(begin_ - sram_low, begin_ + size_ - sram_high));
-      d.dram_offset = static_cast<std::uint64_t>(random_.between(-dram_low, kBufferBytes - dram_high));
+      const hw::DmaHull hull = hw::dma_hull(semantics::dma_shape(d));  // of bases 0
+      if (hull.sram_end - hull.sram_begin > size_ || hull.dram_end - hull.dram_begin > kBufferBytes) continue;
+      d.sram_base =
+          static_cast<std::uint32_t>(random_.between(begin_ - hull.sram_begin, begin_ + size_ - hull.sram_end));
+      d.dram_offset = static_cast<std::uint64_t>(random_.between(-hull.dram_begin, kBufferBytes - hull.dram_end));
       return d;
     }
+  }
+
+  /// One piece, or groups: a channel, a pixel, a line, or any size.
+  template <typename Dma>
+  void group(Dma& d) {
+    d.group_bytes = d.row_bytes + (random_.chance(1, 8) ? 5 : 0);
+    if (random_.chance(1, 2)) {
+      const std::int64_t sizes[] = {1, chip_.layout.channel_block, chip_.sram.line_bytes, random_.between(1, 20)};
+      d.group_bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(sizes[random_.below(4)], d.row_bytes));
+    }
+    d.group_stride = d.group_bytes + static_cast<std::uint32_t>(random_.chance(1, 2) ? 0 : random_.below(12));
+  }
+
+  void pad(isa::Load& d) {
+    d.fill_value = static_cast<std::uint8_t>(random_.below(256));
+    for (std::uint8_t* groups :
+         {&d.fill_groups_before, &d.fill_groups_after, &d.fill_rows_before, &d.fill_rows_after}) {
+      *groups = static_cast<std::uint8_t>(random_.chance(3, 4) ? 0 : random_.between(1, 3));
+    }
+  }
+
+  template <typename Dma>
+  void wrap(Dma& d, std::int64_t run_rows) {
+    d.first_row = static_cast<std::uint16_t>(random_.below(4));  // without effect unless circular
+    if (random_.chance(2, 3)) return;
+    d.wrap_rows = static_cast<std::uint16_t>(run_rows + random_.between(0, 3));
+    d.first_row = static_cast<std::uint16_t>(random_.below(d.wrap_rows));
   }
 
   isa::Reorder reorder() {

@@ -7,7 +7,6 @@
 #include "hw/models/conv/cost.hpp"
 #include "hw/models/reorder/cost.hpp"
 #include "isa/isa.hpp"
-#include "isa/semantics/dma.hpp"
 #include "isa/semantics/legal.hpp"
 #include "rtl_parameters.hpp"
 
@@ -32,16 +31,8 @@ void check_rtl_chip(const isa::ChipConfig& chip) {
 /// Empty if the slice takes the instruction.
 std::string missing(const isa::Nop&, const isa::ChipConfig&) { return ""; }
 
-std::string missing_dma(const semantics::DmaShape& s) {
-  if (s.data_groups() != 1) return "rows in several groups";
-  if (s.wrap_rows != 0 || s.first_row != 0) return "circular rows";
-  if (s.groups_before != 0 || s.groups_after != 0 || s.rows_before != 0 || s.rows_after != 0) return "padding";
-  return "";
-}
-std::string missing(const isa::Load& load, const isa::ChipConfig&) { return missing_dma(semantics::dma_shape(load)); }
-std::string missing(const isa::Store& store, const isa::ChipConfig&) {
-  return missing_dma(semantics::dma_shape(store));
-}
+std::string missing(const isa::Load&, const isa::ChipConfig&) { return ""; }
+std::string missing(const isa::Store&, const isa::ChipConfig&) { return ""; }
 
 std::string missing(const isa::Reorder& r, const isa::ChipConfig& chip) {
   const std::int64_t line = chip.sram.line_bytes;

@@ -9,10 +9,7 @@ module tessera_burst_walk #(
   input  logic                                 load_i,
   input  tessera_core_pkg::dma_t               dma_i,
   input  logic                                 advance_i,
-  output tessera_core_pkg::axi_ax_t            burst_o,
-  output logic [tessera_core_pkg::BeatOffsetWidth-1:0] skip_o,  // bytes of the first beat in front of the row
-  output logic [tessera_core_pkg::RowWidth-1:0] payload_o,  // bytes of the row in the burst
-  output logic                                 last_o  // of the instruction
+  output tessera_core_pkg::dma_burst_t         burst_o
 );
 
   import tessera_core_pkg::*;
@@ -25,7 +22,7 @@ module tessera_burst_walk #(
   logic [RowWidth-1:0]           row_bytes_q;
   logic [BeatsWidth-1:0]         pos_q;  // beats of the row that are behind
   logic [AddrWidth-1:0]          row_addr, burst_addr;
-  logic [BeatOffsetWidth-1:0]    offset;
+  logic [BeatOffsetWidth-1:0]    offset, skip;
   logic [BeatsWidth-1:0]         row_beats, to_row_end, beats;
   logic [BoundaryBeatsWidth-1:0] to_boundary;
   logic                          last_row, ends_row;
@@ -46,15 +43,16 @@ module tessera_burst_walk #(
   end
 
   assign ends_row = beats == to_row_end;
-  assign burst_o.addr = burst_addr;
-  assign burst_o.beats = LenWidth'(beats);
-  assign skip_o = (pos_q == '0) ? offset : '0;
+  assign burst_o.ax.addr = burst_addr;
+  assign burst_o.ax.beats = LenWidth'(beats);
+  assign skip = (pos_q == '0) ? offset : '0;
+  assign burst_o.skip = skip;
   // A burst that ends the row stops with the row's last byte, any other with its last beat.
-  assign payload_o = ends_row
+  assign burst_o.payload = ends_row
       ? RowWidth'(BeatsWidth'(row_bytes_q) + BeatsWidth'(offset) - (pos_q << BeatOffsetWidth)
-                  - BeatsWidth'(skip_o))
-      : RowWidth'((beats << BeatOffsetWidth) - BeatsWidth'(skip_o));
-  assign last_o = ends_row && last_row;
+                  - BeatsWidth'(skip))
+      : RowWidth'((beats << BeatOffsetWidth) - BeatsWidth'(skip));
+  assign burst_o.last = ends_row && last_row;
 
   tessera_loops #(
     .Width(AddrWidth),
@@ -84,11 +82,8 @@ module tessera_burst_walk #(
     end
   end
 
-  logic unused_dma;
-  assign unused_dma = ^{dma_i.sram_addr, dma_i.sram_stride};
-
   BurstOneBeat: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      advance_i |-> burst_o.beats != '0)
+      advance_i |-> burst_o.ax.beats != '0)
   else $error("a burst has at least one beat");
 
 endmodule

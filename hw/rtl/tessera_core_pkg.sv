@@ -56,8 +56,18 @@ package tessera_core_pkg;
     tessera_isa_pkg::wait_t   [3:0] waits;
   } sync_t;
 
-  // A DMA instruction of the slice: rows of row_bytes, one piece each, under three loops; index 0 is outermost.
+  // LOAD and STORE (isa/semantics/dma.hpp): rows of groups under three loops; index 0 is outermost. Circular unless
+  // wrap_rows is 0, then first_row is 0 too.
   typedef struct packed {
+    logic [7:0]                    rows_after;
+    logic [7:0]                    rows_before;
+    logic [7:0]                    groups_after;
+    logic [7:0]                    groups_before;
+    logic [7:0]                    fill_value;
+    logic [LoopWidth-1:0]          first_row;
+    logic [LoopWidth-1:0]          wrap_rows;
+    logic [SramAddrWidth-1:0]      group_stride;
+    logic [RowWidth-1:0]           group_bytes;
     logic [RowWidth-1:0]           row_bytes;
     logic [2:0][LoopWidth-1:0]    count;
     logic [2:0][AddrWidth-1:0]     dram_stride;
@@ -65,6 +75,14 @@ package tessera_core_pkg;
     logic [AddrWidth-1:0]          dram_addr;  // base register added
     logic [SramAddrWidth-1:0]      sram_addr;
   } dma_t;
+
+  // A burst of LOAD or STORE.
+  typedef struct packed {
+    logic                       last;     // of its instruction
+    logic [RowWidth-1:0]        payload;  // bytes of the row in it
+    logic [BeatOffsetWidth-1:0] skip;     // bytes of the first beat in front of them
+    axi_ax_t                    ax;
+  } dma_burst_t;
 
   // A REORDER of the slice: runs of whole lines under six loops; addresses and strides in lines.
   localparam int unsigned RunWidth = 16;

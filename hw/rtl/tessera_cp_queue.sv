@@ -148,11 +148,9 @@ module tessera_cp_queue #(
 
   logic body_legal;
   if (Queue == QueueIdLoad) begin : g_load
-    assign body_legal = front_header.f_opcode == OpcodeLoad && load_legal(front)
-                        && load_in_slice(front[LoadBits-1:HeaderBits]);
+    assign body_legal = front_header.f_opcode == OpcodeLoad && load_legal(front);
   end else if (Queue == QueueIdStore) begin : g_store
-    assign body_legal = front_header.f_opcode == OpcodeStore && store_legal(front)
-                        && store_in_slice(front[StoreBits-1:HeaderBits]);
+    assign body_legal = front_header.f_opcode == OpcodeStore && store_legal(front);
   end else if (Queue == QueueIdConv0) begin : g_conv
     assign body_legal = front_header.f_opcode == OpcodeConv && conv_legal(front)
                         && conv_in_slice(front[ConvBits-1:HeaderBits]);

@@ -34,20 +34,15 @@ module tessera_load (
   localparam int unsigned BufferBeats = tessera_chip_pkg::LoadLandingBytes / DataBytes;
   localparam int unsigned MaxBurst = tessera_chip_pkg::AxiMaxBurstBeats;
   localparam int unsigned BurstLimit = (MaxBurst < BufferBeats) ? MaxBurst : BufferBeats;
-  localparam int unsigned OutWidth = $clog2(Outstanding + 1);
-  localparam int unsigned FlightWidth = $clog2(InFlight + 1);
   localparam int unsigned BeatCountWidth = $clog2(BufferBeats + 1);
   localparam int unsigned BeatIndexWidth = $clog2(BufferBeats);
 
   // ---- AR side
-  logic                      generating_q, ar_held_q, held_last_q;
-  axi_ax_t                   ar_held_burst_q, burst;
-  logic [OutWidth-1:0]       outstanding_q, outstanding_now;
+  logic                      generating, raise, beat_leaves, finishes;
+  dma_burst_t                burst;
   logic [BeatCountWidth-1:0] free_q;
-  logic                      burst_last, raise, ar_accepted;
-  logic [BeatOffsetWidth-1:0] unused_skip;
-  logic [RowWidth-1:0]       unused_payload;
-  logic                      beat_leaves;
+  logic                      unused_accepted;
+  dma_burst_t                unused_burst;
 
   tessera_burst_walk #(
     .BurstLimit(BurstLimit)
@@ -57,39 +52,30 @@ module tessera_load (
     .load_i(start_i),
     .dma_i,
     .advance_i(raise),
-    .burst_o(burst),
-    .skip_o(unused_skip),
-    .payload_o(unused_payload),
-    .last_o(burst_last)
+    .burst_o(burst)
   );
 
-  // A last beat of this very cycle gives its credit back at once.
-  assign outstanding_now = outstanding_q - OutWidth'(r_valid_i && r_last_i);
-  assign raise = generating_q && !ar_held_q && outstanding_now < OutWidth'(Outstanding)
-                 && LenWidth'(free_q) >= burst.beats;
-  assign ar_valid_o = raise || ar_held_q;
-  assign ar_o = ar_held_q ? ar_held_burst_q : burst;
-  assign ar_accepted = ar_valid_o && ar_ready_i;
+  tessera_dma_address #(
+    .Outstanding(Outstanding)
+  ) u_ar (
+    .clk_i,
+    .rst_ni,
+    .start_i,
+    .valid_i(generating && LenWidth'(free_q) >= burst.ax.beats),
+    .burst_i(burst),
+    .response_i(r_valid_i && r_last_i),
+    .raise_o(raise),
+    .accepted_o(unused_accepted),
+    .burst_o(unused_burst),
+    .generating_o(generating),
+    .ax_valid_o(ar_valid_o),
+    .ax_ready_i(ar_ready_i),
+    .ax_o(ar_o)
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      generating_q <= 1'b0;
-      ar_held_q <= 1'b0;
-      held_last_q <= 1'b0;
-      ar_held_burst_q <= '0;
-      outstanding_q <= '0;
-      free_q <= BeatCountWidth'(BufferBeats);
-    end else begin
-      if (raise) begin
-        held_last_q <= burst_last;
-        ar_held_burst_q <= burst;
-      end
-      ar_held_q <= ar_valid_o && !ar_ready_i;
-      if (start_i) generating_q <= 1'b1;
-      else if (ar_accepted && (ar_held_q ? held_last_q : burst_last)) generating_q <= 1'b0;
-      outstanding_q <= outstanding_now + OutWidth'(raise);
-      free_q <= free_q - (raise ? BeatCountWidth'(burst.beats) : '0) + BeatCountWidth'(beat_leaves);
-    end
+    if (!rst_ni) free_q <= BeatCountWidth'(BufferBeats);
+    else free_q <= free_q - (raise ? BeatCountWidth'(burst.ax.beats) : '0) + BeatCountWidth'(beat_leaves);
   end
 
   // ---- landing buffer
@@ -123,11 +109,12 @@ module tessera_load (
   // ---- SRAM side: the oldest instruction
   logic                         walking_q, walk_load, waiting_valid;
   dma_t                         waiting, walk_dma;
-  logic [SramAddrWidth-1:0]     addr;
-  logic [RowWidth-1:0]          left, to_line_end, to_beat_end, limit, bytes;
+  logic [SramLineAddrWidth-1:0] line_addr;
+  logic [RowWidth-1:0]          left, to_beat_end, limit, bytes;
   logic [BeatOffsetWidth-1:0]   beat_offset;
-  logic [LineOffsetWidth-1:0]   line_offset;
-  logic                         last_row, segment, closes, moves, finishes;
+  logic [7:0]                   fill_value;
+  logic                         fill, segment, closes, last, moves;
+  logic [LineBytes-1:0]         take;
   logic [LineBits-1:0]          line_q, line_d;
   logic [LineBytes-1:0]         strb_q, strb_d;
 
@@ -154,42 +141,45 @@ module tessera_load (
     .rst_ni,
     .load_i(walk_load),
     .dma_i(walk_dma),
-    .take_i(moves),
-    .bytes_i(bytes),
-    .addr_o(addr),
+    .fill_o(fill),
+    .fill_value_o(fill_value),
     .left_o(left),
     .beat_offset_o(beat_offset),
-    .last_row_o(last_row)
+    .limit_i(limit),
+    .move_i(moves),
+    .line_o(line_addr),
+    .take_o(take),
+    .bytes_o(bytes),
+    .closes_o(closes),
+    .last_o(last)
   );
 
-  // A segment: to the end of the line, of the beat or of the row, whichever comes first.
-  assign line_offset = addr[LineOffsetWidth-1:0];
-  assign to_line_end = RowWidth'(LineBytes) - RowWidth'(line_offset);
+  // Data go no further than their beat. Padding needs no beat.
   assign to_beat_end = RowWidth'(DataBytes) - RowWidth'(beat_offset);
   assign limit = (left < to_beat_end) ? left : to_beat_end;
-  assign bytes = (to_line_end < limit) ? to_line_end : limit;
-  assign segment = walking_q && landed_q != '0;
-  assign closes = bytes == left || bytes == to_line_end;
+  assign segment = walking_q && (fill || landed_q != '0);
   assign moves = segment && (!closes || sram_gnt_i);
-  assign beat_leaves = moves && bytes == limit;
-  assign finishes = moves && bytes == left && last_row;
+  assign beat_leaves = moves && !fill && bytes == limit;
+  assign finishes = moves && last;
 
-  // The segment's bytes, turned from their place in the beat to their place in the line.
+  // The segment's bytes, from their place in the beat to their place in the line.
   always_comb begin
+    int unsigned from;
     line_d = line_q;
-    strb_d = strb_q;
+    strb_d = strb_q | take;
+    from = 32'(beat_offset);
     for (int unsigned i = 0; i < LineBytes; i++) begin
-      if (i >= 32'(line_offset) && i < 32'(line_offset) + 32'(bytes)) begin
-        strb_d[i] = 1'b1;
-        line_d[8*i+:8] = head_beat[8*(32'(beat_offset) + i - 32'(line_offset))+:8];
+      if (take[i]) begin
+        line_d[8*i+:8] = fill ? fill_value : head_beat[8*BeatOffsetWidth'(from)+:8];
+        from++;
       end
     end
   end
 
   assign sram_req_o.valid = segment && closes;
   assign sram_req_o.write = 1'b1;
-  assign sram_req_o.bank = addr[SramAddrWidth-1-:BankWidth];
-  assign sram_req_o.line = addr[LineOffsetWidth+:LineWidth];
+  assign sram_req_o.bank = line_addr[SramLineAddrWidth-1-:BankWidth];
+  assign sram_req_o.line = line_addr[LineWidth-1:0];
   assign sram_req_o.data = line_d;
   assign sram_req_o.strb = strb_d;
   assign conflict_o = sram_req_o.valid && !sram_gnt_i;
@@ -210,43 +200,27 @@ module tessera_load (
   end
 
   // ---- popping and finishing
-  logic [FlightWidth-1:0] in_flight_q;
-  logic                   nop_busy, nop_done, done_q;
+  logic unused_any;
 
-  tessera_nop u_nop (
+  tessera_dma_issue #(
+    .InFlight(InFlight)
+  ) u_issue (
     .clk_i,
     .rst_ni,
-    .start_i(start_nop_i),
-    .cycles_i(nop_cycles_i),
-    .busy_o(nop_busy),
-    .done_o(nop_done)
+    .generating_i(generating),
+    .finishes_i(finishes),
+    .start_i,
+    .start_nop_i,
+    .nop_cycles_i,
+    .ready_o,
+    .ready_nop_o,
+    .any_o(unused_any),
+    .busy_o,
+    .done_o
   );
 
-  assign ready_o = !generating_q && in_flight_q < FlightWidth'(InFlight) && !nop_busy;
-  assign ready_nop_o = in_flight_q == '0 && !nop_busy;
-  assign busy_o = in_flight_q != '0 || nop_busy;
-  assign done_o = done_q || nop_done;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      in_flight_q <= '0;
-      done_q <= 1'b0;
-    end else begin
-      in_flight_q <= in_flight_q + FlightWidth'(start_i) - FlightWidth'(finishes);
-      done_q <= finishes;
-    end
-  end
-
-  LoadArStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      (ar_valid_o && !ar_ready_i) |=> (ar_valid_o && $stable(ar_o)))
-  else $error("a refused AR is held unchanged");
-
-  LoadStartReady: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      (!start_i || ready_o) && (!start_nop_i || ready_nop_o))
-  else $error("popped an instruction without room");
-
   LoadReserved: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      r_valid_i |-> (outstanding_q != '0 && landed_q < BeatCountWidth'(BufferBeats)))
-  else $error("an R beat came that nobody asked for or that has no place");
+      r_valid_i |-> landed_q < BeatCountWidth'(BufferBeats))
+  else $error("an R beat came that has no place");
 
 endmodule

@@ -17,17 +17,6 @@ package tessera_slice_pkg;
     return in_slice;
   endfunction
 
-  // Rows of one piece, no padding, not circular.
-  function automatic logic load_in_slice(input load_body_t b);
-    return b.f_group_bytes >= b.f_row_bytes && b.f_wrap_rows == 16'd0 && b.f_first_row == 16'd0
-        && b.f_fill_groups_before == 8'd0 && b.f_fill_groups_after == 8'd0
-        && b.f_fill_rows_before == 8'd0 && b.f_fill_rows_after == 8'd0;
-  endfunction
-
-  function automatic logic store_in_slice(input store_body_t b);
-    return b.f_group_bytes >= b.f_row_bytes && b.f_wrap_rows == 16'd0 && b.f_first_row == 16'd0;
-  endfunction
-
   // The plain copy: no fill, everything in whole lines.
   function automatic logic reorder_in_slice(input reorder_body_t b);
     logic in_slice;
@@ -98,22 +87,19 @@ package tessera_slice_pkg;
   endfunction
 
   // The engines work modulo the scratchpad: a legal program stays inside.
-  function automatic dma_t load_dma(input load_body_t b, input logic [AddrWidth-1:0] base);
+  // A STORE is read as a LOAD: its reserved bits, which are zero, lie where LOAD has padding.
+  function automatic dma_t dma_of(input load_body_t b, input logic [AddrWidth-1:0] base);
     dma_t dma;
     dma.row_bytes = b.f_row_bytes;
-    dma.dram_addr = base + AddrWidth'(b.f_dram_offset);
-    dma.sram_addr = SramAddrWidth'(b.f_sram_base);
-    for (int unsigned d = 0; d < 3; d++) begin
-      dma.count[d] = b.f_dims[d].f_count;
-      dma.dram_stride[d] = AddrWidth'(b.f_dims[d].f_dram_stride);
-      dma.sram_stride[d] = SramAddrWidth'(b.f_dims[d].f_sram_stride);
-    end
-    return dma;
-  endfunction
-
-  function automatic dma_t store_dma(input store_body_t b, input logic [AddrWidth-1:0] base);
-    dma_t dma;
-    dma.row_bytes = b.f_row_bytes;
+    dma.group_bytes = b.f_group_bytes;
+    dma.group_stride = SramAddrWidth'(b.f_group_stride);
+    dma.wrap_rows = b.f_wrap_rows;
+    dma.first_row = (b.f_wrap_rows == 16'd0) ? 16'd0 : b.f_first_row;
+    dma.fill_value = b.f_fill_value;
+    dma.groups_before = b.f_fill_groups_before;
+    dma.groups_after = b.f_fill_groups_after;
+    dma.rows_before = b.f_fill_rows_before;
+    dma.rows_after = b.f_fill_rows_after;
     dma.dram_addr = base + AddrWidth'(b.f_dram_offset);
     dma.sram_addr = SramAddrWidth'(b.f_sram_base);
     for (int unsigned d = 0; d < 3; d++) begin

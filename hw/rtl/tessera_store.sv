@@ -36,27 +36,15 @@ module tessera_store (
   localparam int unsigned BufferBeats = BufferBytes / DataBytes;
   localparam int unsigned MaxBurst = tessera_chip_pkg::AxiMaxBurstBeats;
   localparam int unsigned BurstLimit = (MaxBurst < BufferBeats) ? MaxBurst : BufferBeats;
-  localparam int unsigned OutWidth = $clog2(Outstanding + 1);
-  localparam int unsigned FlightWidth = $clog2(InFlight + 1);
   localparam int unsigned FlightIndexWidth = (InFlight > 1) ? $clog2(InFlight) : 1;
   localparam int unsigned BeatCountWidth = $clog2(BufferBeats + 1);
   localparam int unsigned BeatIndexWidth = $clog2(BufferBeats);
-  localparam int unsigned SegmentWidth = $clog2(LineBytes + 1);
-
-  // What STORE knows of a burst between its first line and its W beats.
-  typedef struct packed {
-    logic                       last;  // of its instruction
-    logic [RowWidth-1:0]        payload;
-    logic [BeatOffsetWidth-1:0] skip;
-    axi_ax_t                    ax;
-  } burst_t;
 
   // A segment on its way through the SRAM.
   typedef struct packed {
     logic                       valid;
     logic                       ends_burst;
-    logic [SegmentWidth-1:0]    bytes;
-    logic [LineOffsetWidth-1:0] line_offset;
+    logic [LineBytes-1:0]       take;  // bytes of the line
     logic [BeatOffsetWidth-1:0] beat_offset;
     logic [BeatIndexWidth-1:0]  beat;  // of the buffer
   } segment_t;
@@ -70,15 +58,18 @@ module tessera_store (
   endfunction
 
   // ---- SRAM side: the youngest instruction
-  logic                       reading_q, enters, segment, moves, last_row, burst_last;
-  logic [RowWidth-1:0]        left_in_burst_q, left_in_burst, payload, left, bytes, to_line_end;
-  logic [SramAddrWidth-1:0]   addr;
-  logic [BeatOffsetWidth-1:0] beat_offset, skip;
-  logic [LineOffsetWidth-1:0] line_offset;
-  logic [BeatCountWidth-1:0]  free_q;
-  logic [BeatIndexWidth-1:0]  reserve_q, fill_q, fill;
-  axi_ax_t                    burst_ax;
-  burst_t                     new_burst;
+  logic                         reading_q, enters, segment, moves, last;
+  logic [RowWidth-1:0]          left_in_burst_q, left_in_burst, bytes;
+  logic [SramLineAddrWidth-1:0] line_addr;
+  logic [BeatOffsetWidth-1:0]   beat_offset;
+  logic [LineBytes-1:0]         take;
+  logic [BeatCountWidth-1:0]    free_q;
+  logic [BeatIndexWidth-1:0]    reserve_q, fill_q, fill;
+  dma_burst_t                   new_burst;
+  // A row of STORE has no padding, and its last burst ends with it.
+  logic                         unused_fill, unused_closes;
+  logic [7:0]                   unused_fill_value;
+  logic [RowWidth-1:0]          unused_left;
 
   tessera_burst_walk #(
     .BurstLimit(BurstLimit)
@@ -88,10 +79,7 @@ module tessera_store (
     .load_i(start_i),
     .dma_i,
     .advance_i(enters),
-    .burst_o(burst_ax),
-    .skip_o(skip),
-    .payload_o(payload),
-    .last_o(burst_last)
+    .burst_o(new_burst)
   );
 
   tessera_row_walk u_rows (
@@ -99,34 +87,31 @@ module tessera_store (
     .rst_ni,
     .load_i(start_i),
     .dma_i,
-    .take_i(moves),
-    .bytes_i(bytes),
-    .addr_o(addr),
-    .left_o(left),
+    .fill_o(unused_fill),
+    .fill_value_o(unused_fill_value),
+    .left_o(unused_left),
     .beat_offset_o(beat_offset),
-    .last_row_o(last_row)
+    .limit_i(left_in_burst),
+    .move_i(moves),
+    .line_o(line_addr),
+    .take_o(take),
+    .bytes_o(bytes),
+    .closes_o(unused_closes),
+    .last_o(last)
   );
 
   // A burst is entered, and its whole space taken, in the cycle of its first line request.
-  assign enters = reading_q && left_in_burst_q == '0 && LenWidth'(free_q) >= burst_ax.beats;
-  assign left_in_burst = enters ? payload : left_in_burst_q;
+  assign enters = reading_q && left_in_burst_q == '0 && LenWidth'(free_q) >= new_burst.ax.beats;
+  assign left_in_burst = enters ? new_burst.payload : left_in_burst_q;
   assign segment = reading_q && left_in_burst != '0;
-  assign line_offset = addr[LineOffsetWidth-1:0];
-  assign to_line_end = RowWidth'(LineBytes) - RowWidth'(line_offset);
-  assign bytes = (to_line_end < left_in_burst) ? to_line_end : left_in_burst;
   assign moves = segment && sram_gnt_i;
   assign conflict_o = segment && !sram_gnt_i;
   assign fill = enters ? reserve_q : fill_q;
 
-  assign new_burst.ax = burst_ax;
-  assign new_burst.skip = skip;
-  assign new_burst.payload = payload;
-  assign new_burst.last = burst_last;
-
   assign sram_req_o.valid = segment;
   assign sram_req_o.write = 1'b0;
-  assign sram_req_o.bank = addr[SramAddrWidth-1-:BankWidth];
-  assign sram_req_o.line = addr[LineOffsetWidth+:LineWidth];
+  assign sram_req_o.bank = line_addr[SramLineAddrWidth-1-:BankWidth];
+  assign sram_req_o.line = line_addr[LineWidth-1:0];
   assign sram_req_o.data = '0;
   assign sram_req_o.strb = '0;
 
@@ -141,10 +126,10 @@ module tessera_store (
       fill_q <= '0;
     end else begin
       if (start_i) reading_q <= 1'b1;
-      else if (moves && bytes == left && last_row) reading_q <= 1'b0;
+      else if (moves && last) reading_q <= 1'b0;
       left_in_burst_q <= left_in_burst - (moves ? bytes : '0);
-      free_q <= free_q - (enters ? BeatCountWidth'(burst_ax.beats) : '0) + BeatCountWidth'(w_sent);
-      if (enters) reserve_q <= add_beats(reserve_q, burst_ax.beats);
+      free_q <= free_q - (enters ? BeatCountWidth'(new_burst.ax.beats) : '0) + BeatCountWidth'(w_sent);
+      if (enters) reserve_q <= add_beats(reserve_q, new_burst.ax.beats);
       fill_q <= moves ? add_beats(fill, LenWidth'((RowWidth'(beat_offset) + bytes) >> BeatOffsetWidth))
                       : fill;
     end
@@ -160,8 +145,8 @@ module tessera_store (
     if (!rst_ni) begin
       pipe_q <= '0;
     end else begin
-      pipe_q[0] <= '{valid: moves, ends_burst: bytes == left_in_burst, bytes: SegmentWidth'(bytes),
-                     line_offset: line_offset, beat_offset: beat_offset, beat: fill};
+      pipe_q[0] <= '{valid: moves, ends_burst: bytes == left_in_burst, take: take, beat_offset: beat_offset,
+                     beat: fill};
       for (int unsigned i = 1; i < ReadLatency; i++) pipe_q[i] <= pipe_q[i-1];
     end
   end
@@ -170,22 +155,23 @@ module tessera_store (
   logic [7:0] buffer_q [BufferBytes];
 
   always_ff @(posedge clk_i) begin
+    int unsigned to;
+    to = 32'(arrived.beat) * DataBytes + 32'(arrived.beat_offset);
     for (int unsigned i = 0; i < LineBytes; i++) begin
-      if (arrived.valid && i < 32'(arrived.bytes)) begin
-        buffer_q[(32'(arrived.beat) * DataBytes + 32'(arrived.beat_offset) + i) % BufferBytes]
-            <= sram_data_i[8*(32'(arrived.line_offset) + i)+:8];
+      if (arrived.valid && arrived.take[i]) begin
+        buffer_q[to % BufferBytes] <= sram_data_i[8*i+:8];
+        to++;
       end
     end
   end
 
   // ---- AW
-  burst_t                    head_burst, held_burst_q, aw_burst;
-  logic                      head_valid, raise, aw_accepted, aw_held_q, generating_q;
+  dma_burst_t                head_burst, aw_burst;
+  logic                      head_valid, raise, aw_accepted, generating;
   logic [BeatCountWidth-1:0] whole_q;  // bursts at the head of u_entered that are whole in the buffer
-  logic [OutWidth-1:0]       outstanding_q, outstanding_now;
 
   tessera_fifo #(
-    .Width($bits(burst_t)),
+    .Width($bits(dma_burst_t)),
     .Depth(BufferBeats)
   ) u_entered (
     .clk_i,
@@ -198,38 +184,37 @@ module tessera_store (
     .data_o(head_burst)
   );
 
-  assign outstanding_now = outstanding_q - OutWidth'(b_valid_i);
-  assign raise = !aw_held_q && whole_q != '0 && outstanding_now < OutWidth'(Outstanding);
-  assign aw_burst = aw_held_q ? held_burst_q : head_burst;
-  assign aw_valid_o = raise || aw_held_q;
-  assign aw_o = aw_burst.ax;
-  assign aw_accepted = aw_valid_o && aw_ready_i;
+  tessera_dma_address #(
+    .Outstanding(Outstanding)
+  ) u_aw (
+    .clk_i,
+    .rst_ni,
+    .start_i,
+    .valid_i(whole_q != '0),
+    .burst_i(head_burst),
+    .response_i(b_valid_i),
+    .raise_o(raise),
+    .accepted_o(aw_accepted),
+    .burst_o(aw_burst),
+    .generating_o(generating),
+    .ax_valid_o(aw_valid_o),
+    .ax_ready_i(aw_ready_i),
+    .ax_o(aw_o)
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      aw_held_q <= 1'b0;
-      held_burst_q <= '0;
-      whole_q <= '0;
-      outstanding_q <= '0;
-      generating_q <= 1'b0;
-    end else begin
-      aw_held_q <= aw_valid_o && !aw_ready_i;
-      if (raise) held_burst_q <= head_burst;
-      whole_q <= whole_q + BeatCountWidth'(arrived.valid && arrived.ends_burst) - BeatCountWidth'(raise);
-      outstanding_q <= outstanding_now + OutWidth'(raise);
-      if (start_i) generating_q <= 1'b1;
-      else if (aw_accepted && aw_burst.last) generating_q <= 1'b0;
-    end
+    if (!rst_ni) whole_q <= '0;
+    else whole_q <= whole_q + BeatCountWidth'(arrived.valid && arrived.ends_burst) - BeatCountWidth'(raise);
   end
 
   // ---- W: bursts in the order of their AW, a beat a cycle
-  burst_t                    w_burst;
+  dma_burst_t                w_burst;
   logic                      w_pop;
   logic [LenWidth-1:0]       w_index_q;
   logic [BeatIndexWidth-1:0] w_beat_q;
 
   tessera_fifo #(
-    .Width($bits(burst_t)),
+    .Width($bits(dma_burst_t)),
     .Depth(Outstanding)
   ) u_sending (
     .clk_i,
@@ -270,12 +255,11 @@ module tessera_store (
   end
 
   // ---- instructions in flight: responses still to come, oldest at flight_head_q
-  localparam int unsigned ResponseWidth = OutWidth;  // never more than the outstanding bursts
+  localparam int unsigned ResponseWidth = $clog2(Outstanding + 1);  // never more than the outstanding bursts
   logic [InFlight-1:0][ResponseWidth-1:0] responses_q, responses_d;
   logic [InFlight-1:0]                    all_raised_q, all_raised_d;
   logic [FlightIndexWidth-1:0]            flight_head_q, flight_tail_q, youngest_q;
-  logic [FlightWidth-1:0]                 in_flight_q;
-  logic                                   finishes, done_q, nop_busy, nop_done;
+  logic                                   any, finishes;
 
   function automatic logic [FlightIndexWidth-1:0] next_flight(input logic [FlightIndexWidth-1:0] index);
     return (index == FlightIndexWidth'(InFlight - 1)) ? '0 : index + FlightIndexWidth'(1);
@@ -292,7 +276,7 @@ module tessera_store (
     if (b_valid_i) responses_d[flight_head_q] -= ResponseWidth'(1);
   end
 
-  assign finishes = in_flight_q != '0 && all_raised_d[flight_head_q]
+  assign finishes = any && all_raised_d[flight_head_q]
                     && responses_d[flight_head_q] == '0;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -302,8 +286,6 @@ module tessera_store (
       flight_head_q <= '0;
       flight_tail_q <= '0;
       youngest_q <= '0;
-      in_flight_q <= '0;
-      done_q <= 1'b0;
     end else begin
       responses_q <= responses_d;
       all_raised_q <= all_raised_d;
@@ -313,40 +295,33 @@ module tessera_store (
         all_raised_q[flight_tail_q] <= 1'b0;
       end
       if (finishes) flight_head_q <= next_flight(flight_head_q);
-      in_flight_q <= in_flight_q + FlightWidth'(start_i) - FlightWidth'(finishes);
-      done_q <= finishes;
     end
   end
 
   // ---- popping
-  tessera_nop u_nop (
+  tessera_dma_issue #(
+    .InFlight(InFlight)
+  ) u_issue (
     .clk_i,
     .rst_ni,
-    .start_i(start_nop_i),
-    .cycles_i(nop_cycles_i),
-    .busy_o(nop_busy),
-    .done_o(nop_done)
+    .generating_i(generating),
+    .finishes_i(finishes),
+    .start_i,
+    .start_nop_i,
+    .nop_cycles_i,
+    .ready_o,
+    .ready_nop_o,
+    .any_o(any),
+    .busy_o,
+    .done_o
   );
-
-  assign ready_o = !generating_q && in_flight_q < FlightWidth'(InFlight) && !nop_busy;
-  assign ready_nop_o = in_flight_q == '0 && !nop_busy;
-  assign busy_o = in_flight_q != '0 || nop_busy;
-  assign done_o = done_q || nop_done;
-
-  StoreAwStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      (aw_valid_o && !aw_ready_i) |=> (aw_valid_o && $stable(aw_o)))
-  else $error("a refused AW is held unchanged");
-
-  StoreStartReady: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      (!start_i || ready_o) && (!start_nop_i || ready_nop_o))
-  else $error("popped an instruction without room");
 
   StoreWholeEntered: assert property (@(posedge clk_i) disable iff (!rst_ni)
       whole_q != '0 |-> head_valid)
   else $error("a whole burst was entered before");
 
   StoreResponse: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      b_valid_i |-> (outstanding_q != '0 && responses_q[flight_head_q] != '0))
-  else $error("a B came that nobody waits for");
+      b_valid_i |-> responses_q[flight_head_q] != '0)
+  else $error("a B came that the oldest instruction does not wait for");
 
 endmodule

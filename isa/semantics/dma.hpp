@@ -7,7 +7,7 @@
 //                      + (wrap_rows ? (first_row + r) mod wrap_rows : r) dims[2].sram_stride
 // so sram_base is the first byte that is written, padding included. A row has fill_groups_before + ceil(row_bytes /
 // group_bytes) + fill_groups_after groups, group q at row address + q group_stride; the last data group may be short.
-// Padding rows are padding groups throughout.
+// A padding row has the groups of any other, a short one included, all of them padding.
 #pragma once
 
 #include <cstdint>

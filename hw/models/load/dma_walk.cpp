@@ -18,7 +18,7 @@ Reach run_reach(const semantics::DmaShape& shape) {
   Reach r = shape.wrap_rows != 0 ? reach(std::max(shape.wrap_rows, std::int64_t{1}), shape.sram_stride[2])
                                  : reach(rows, shape.sram_stride[2]);
   r.high += (shape.row_groups() - 1) * shape.group_stride + shape.group_bytes;
-  if (shape.rows_before == 0 && shape.rows_after == 0 && shape.groups_after == 0) {
+  if (shape.groups_after == 0) {
     const std::int64_t last = shape.row_bytes - (shape.data_groups() - 1) * shape.group_bytes;
     r.high -= shape.group_bytes - last;  // the last group is the short one
     if (shape.row_groups() > 1) {

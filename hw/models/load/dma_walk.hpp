@@ -141,7 +141,7 @@ class SegmentWalk {
  private:
   [[nodiscard]] std::int64_t address() const { return row_ + group_ * shape_.group_stride + offset_; }
   [[nodiscard]] std::int64_t group_size() const {
-    return !fill_row_ && group_ == data_end_ - 1 ? last_group_bytes_ : shape_.group_bytes;
+    return group_ == data_end_ - 1 ? last_group_bytes_ : shape_.group_bytes;
   }
   void begin_row() {
     fill_row_ = r_ < shape_.rows_before || r_ >= shape_.rows_before + shape_.count[2];

@@ -85,6 +85,53 @@ TEST(Lockstep, LoadAndStoreAtEveryAlignment) {
   }
 }
 
+TEST(Lockstep, LoadScattersAndPadsIntoCircularRows) {
+  // Three channels of one byte into pixels of four, two rows of padding around, a ring of seven rows; also with groups
+  // that cross lines and a short last one, which padding rows have too.
+  for (const std::uint32_t group : {1u, 3u, 8u, 11u}) {
+    for (const std::uint32_t row : {1u, 10u, 22u, 47u}) {
+      SCOPED_TRACE("groups of " + std::to_string(group) + ", row of " + std::to_string(row));
+      ProgramBuilder builder = with_buffers();
+      isa::Load load = load_rows(BufferKind::input, 4091, row, 3, 8189);
+      load.group_bytes = group;
+      load.group_stride = group + 3;
+      load.fill_value = 0x5a;
+      load.fill_groups_before = 2;
+      load.fill_groups_after = 1;
+      load.fill_rows_before = load.fill_rows_after = 1;
+      load.dims[1] = {3, 3 * row, 1};
+      load.dims[2].sram_stride = 340;
+      load.wrap_rows = 7;
+      load.first_row = 4;
+      builder.add(QueueId::load, load);
+      load.dims[2].sram_stride = -170;
+      load.fill_groups_after = 0;
+      load.sram_base = 20001;
+      builder.add(QueueId::load, load);
+      EXPECT_EQUAL_RUNS(lockstep(builder.program(), tiny({"interconnect.queue_depth=1"})));
+    }
+  }
+}
+
+TEST(Lockstep, StoreGathersGroupsOfCircularRows) {
+  for (const std::uint32_t group : {1u, 3u, 8u, 11u}) {
+    for (const std::uint32_t row : {1u, 10u, 22u, 47u}) {
+      SCOPED_TRACE("groups of " + std::to_string(group) + ", row of " + std::to_string(row));
+      ProgramBuilder builder = with_buffers();
+      builder.add(QueueId::load, load_rows(BufferKind::input, 0, 4096, 1, 6000), {{}, {{0, 1}}});
+      isa::Store store = store_rows(BufferKind::output, 4091, row, 4, 7001);
+      store.group_bytes = group;
+      store.group_stride = group + 3;
+      store.dims[1] = {3, 4 * row, 1};
+      store.dims[2].sram_stride = 340;
+      store.wrap_rows = 5;
+      store.first_row = 3;
+      builder.add(QueueId::store, store, {{{0, 1}}, {}});
+      EXPECT_EQUAL_RUNS(lockstep(builder.program(), tiny({"interconnect.queue_depth=1"})));
+    }
+  }
+}
+
 TEST(Lockstep, ReorderWithinABankAndAcrossBanks) {
   for (const std::uint32_t dst : {1024u, 8192u + 64u}) {
     ProgramBuilder builder = with_buffers();
@@ -179,14 +226,6 @@ TEST(Slice, RefusesByName) {
   const isa::ChipConfig chip = tiny();
   EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::gemm, 1).program(), chip),
             "section 'main': instructions for queue gemm: the RTL slice has load, store, conv0 and reorder");
-  isa::Load load = load_rows(BufferKind::input, 0, 8, 1, 0);
-  load.fill_rows_after = 1;
-  EXPECT_EQ(refusal(with_buffers().add(QueueId::load, load).program(), chip),
-            "section 'main', load instruction 0 (load): padding: not in the RTL slice");
-  isa::Store store = store_rows(BufferKind::output, 0, 8, 1, 0);
-  store.group_bytes = store.group_stride = 4;
-  EXPECT_EQ(refusal(with_buffers().add(QueueId::store, store).program(), chip),
-            "section 'main', store instruction 0 (store): rows in several groups: not in the RTL slice");
   EXPECT_EQ(refusal(with_buffers().add(QueueId::reorder, copy_lines(4, 64, 1)).program(), chip),
             "section 'main', reorder instruction 0 (reorder): runs, bases and strides that are not whole lines: not in "
             "the RTL slice");
@@ -293,10 +332,45 @@ TEST(LockstepFailures, RangesOfEveryUnit) {
     r.dims[4].dst_stride = dst_stride;
     return r;
   };
+  // Rows of two groups of 5 and 3 bytes, 9 apart, one of padding on either side; a run goes through rows 1, 2, 3 of a
+  // buffer or, from row `first` = 2 on, through all four.
+  const auto groups = [&](std::uint32_t sram, std::uint16_t first, std::uint16_t wrap, std::uint32_t stride) {
+    isa::Load l = load(0, sram, 8, 100);
+    l.group_bytes = 5;
+    l.group_stride = stride;
+    l.fill_groups_before = 1;
+    l.dims[2].count = 2;
+    l.fill_rows_before = 1;
+    l.first_row = first;
+    l.wrap_rows = wrap;
+    return l;
+  };
+  const auto gather = [&](std::uint32_t sram, std::uint32_t row_bytes, std::uint32_t group_bytes) {
+    isa::Store s = store_rows(BufferKind::output, 0, row_bytes, 1, sram);
+    s.group_bytes = group_bytes;
+    s.group_stride = 100;
+    return s;
+  };
   const struct {
     isa::Body body;
     const char* cause;
-  } cases[] = {{load(16384 - 24, 0, 8, 8), ""},
+  } cases[] = {{groups(kSram - 321, 1, 4, 9), ""},
+               {groups(kSram - 320, 1, 4, 9), "sram_range"},
+               {groups(kSram - 321, 2, 4, 9), ""},
+               {groups(kSram - 320, 2, 4, 9), "sram_range"},
+               {groups(0, 1, 4, 5), ""},
+               {groups(0, 1, 4, 4), "illegal_word"},
+               {groups(0, 1, 2, 9), "illegal_word"},
+               {groups(0, 3, 3, 9), "illegal_word"},
+               {groups(kSram - 221, 3, 0, 9), ""},
+               {groups(kSram - 220, 3, 0, 9), "sram_range"},
+               {gather(kSram - 105, 10, 5), ""},
+               {gather(kSram - 104, 10, 5), "sram_range"},
+               {gather(kSram - 101, 10, 9), ""},
+               {gather(kSram - 100, 10, 9), "sram_range"},
+               {gather(0, 102, 101), "illegal_word"},
+               {gather(0, 101, 101), ""},
+               {load(16384 - 24, 0, 8, 8), ""},
                {load(16384 - 23, 0, 8, 8), "dram_limit"},
                {load(16, 0, -8, 8), ""},
                {load(15, 0, -8, 8), "dram_limit"},
