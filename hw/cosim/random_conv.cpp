@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <utility>
 
 #include "hw/common/units.hpp"
+#include "hw/cosim/random_operands.hpp"
 #include "hw/models/conv/cost.hpp"
 #include "isa/semantics/layout.hpp"
 
@@ -13,17 +13,6 @@ namespace tessera::cosim {
 namespace {
 
 constexpr Cycles kMostCycles = 2500;
-
-template <typename T>
-void set(T& field, std::int64_t value) {
-  field = static_cast<T>(value);
-}
-
-/// An int8 value, often one of its ends.
-std::int64_t any_int8(Random& random) {
-  if (random.chance(1, 4)) return random.chance(1, 2) ? -128 : 127;
-  return random.chance(1, 4) ? 0 : random.between(-128, 127);
-}
 
 /// Extents and taps along one axis; false if there is no output.
 bool axis(Random& random, std::uint16_t& in, std::uint16_t& out, std::uint8_t& kernel, std::uint8_t& stride,
@@ -39,46 +28,6 @@ bool axis(Random& random, std::uint16_t& in, std::uint16_t& out, std::uint8_t& k
   if (most < 1) return false;
   set(out, random.chance(1, 3) ? random.between(1, most) : most);
   return true;
-}
-
-/// Places ranges of the given sizes (whole lines) in random order with random gaps; false if they do not fit.
-bool place(Random& random, std::int64_t line, std::int64_t begin, std::int64_t size,
-           const std::array<std::int64_t, 4>& bytes, std::array<std::int64_t, 4>& at) {
-  const std::int64_t first = round_up(begin, line);
-  std::int64_t slack = begin + size - first;
-  for (const std::int64_t b : bytes) slack -= b;
-  if (slack < 0) return false;
-  std::array<std::size_t, 4> order = {0, 1, 2, 3};
-  for (std::size_t i = order.size(); i-- > 1;) std::swap(order[i], order[random.below(i + 1)]);
-  std::int64_t next = first;
-  for (const std::size_t i : order) {
-    const std::int64_t gap = random.between(0, slack) / line * line;
-    slack -= gap;
-    at[i] = next + gap;
-    next = at[i] + bytes[i];
-  }
-  return true;
-}
-
-struct Map {
-  isa::SramTensor tensor;
-  std::int64_t bytes = 0;
-};
-
-Map random_map(Random& random, std::int64_t channels, std::int64_t rows, std::int64_t columns,
-               const isa::ChipConfig& chip) {
-  const semantics::MapLayout layout = semantics::map_layout(channels, rows, columns, chip);
-  Map map;
-  map.tensor = semantics::dense_tensor(0, layout);
-  set(map.tensor.row_pitch, layout.row_lines + (random.chance(1, 3) ? random.between(1, 2) : 0));
-  if (random.chance(1, 4)) {  // circular, with or without rows to spare
-    rows += random.between(0, 3);
-    set(map.tensor.wrap_rows, rows);
-    set(map.tensor.first_row, random.between(0, rows - 1));
-  }
-  set(map.tensor.block_pitch, rows * map.tensor.row_pitch + (random.chance(1, 3) ? random.between(1, 9) : 0));
-  map.bytes = layout.blocks * map.tensor.block_pitch * chip.sram.line_bytes;
-  return map;
 }
 
 std::optional<isa::Conv> attempt(const isa::ChipConfig& chip, Random& random, std::int64_t begin, std::int64_t size) {
@@ -119,8 +68,9 @@ std::optional<isa::Conv> attempt(const isa::ChipConfig& chip, Random& random, st
   const Map residual = random_map(random, c.cout, c.out_h, c.out_w, chip);
   const std::int64_t weights = semantics::WeightLayout(semantics::conv_shape(c), chip).sram_bytes();
   std::array<std::int64_t, 4> at{};
-  const std::array<std::int64_t, 4> bytes = {in.bytes, weights, c.has_residual ? residual.bytes : 0, out.bytes};
-  if (!place(random, line, begin, size, bytes, at)) return std::nullopt;
+  if (!place<4>(random, line, begin, size, {in.bytes, weights, c.has_residual ? residual.bytes : 0, out.bytes}, at)) {
+    return std::nullopt;
+  }
   c.in = in.tensor;
   c.out = out.tensor;
   set(c.in.base, at[0]);
@@ -134,33 +84,11 @@ std::optional<isa::Conv> attempt(const isa::ChipConfig& chip, Random& random, st
   return c;
 }
 
-void append_word(std::vector<std::uint8_t>& bytes, std::uint32_t word) {
-  for (int i = 0; i < 4; ++i) bytes.push_back(static_cast<std::uint8_t>(word >> (8 * i)));
-}
-
 }  // namespace
 
 isa::Conv convolution(const isa::ChipConfig& chip, Random& random, std::int64_t begin, std::int64_t size) {
   for (;;) {
     if (const std::optional<isa::Conv> conv = attempt(chip, random, begin, size)) return *conv;
-  }
-}
-
-void append_params(const isa::Conv& conv, Random& random, std::vector<std::uint8_t>& bytes) {
-  for (std::int64_t c = 0; c < conv.cout; ++c) {
-    std::int64_t bias = random.between(-60000, 60000);
-    if (random.chance(1, 16)) bias = random.chance(1, 2) ? INT32_MAX : INT32_MIN;
-    // Sums have some 18 bits. Ordinary: 31 bits of multiplier; halves to round: a small multiplier and shift.
-    std::int64_t multiplier = random.between(std::int64_t{1} << 30, INT32_MAX);
-    std::int64_t shift = random.between(36, 46);
-    if (conv.shift_only || random.chance(1, 4)) {
-      multiplier = random.between(1, 3);
-      shift = random.between(1, 12);
-    }
-    if (random.chance(1, 16)) shift = random.chance(1, 2) ? 0 : 62;
-    append_word(bytes, static_cast<std::uint32_t>(bias));
-    append_word(bytes, static_cast<std::uint32_t>(multiplier));
-    append_word(bytes, static_cast<std::uint32_t>(shift));
   }
 }
 

@@ -1,9 +1,8 @@
 // Seeded random convolutions that the engine of the slice takes: shape, stride, dilation, padding, zero points, tile,
-// order, residual, and the parameters of their channels. Leaves out: the program around them (random_program.hpp).
+// order, residual. Leaves out: the program around them (random_program.hpp).
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "hw/common/random.hpp"
 #include "isa/chip.hpp"
@@ -16,8 +15,5 @@ inline constexpr std::int64_t kMostChannels = 12;
 
 /// Maps and weights lie apart in [begin, begin + size) of the scratchpad, in any order; parameters at its end.
 [[nodiscard]] isa::Conv convolution(const isa::ChipConfig& chip, Random& random, std::int64_t begin, std::int64_t size);
-
-/// Bias, multiplier and shift of each output channel: ordinary, extreme, and such that halves are rounded.
-void append_params(const isa::Conv& conv, Random& random, std::vector<std::uint8_t>& bytes);
 
 }  // namespace tessera::cosim

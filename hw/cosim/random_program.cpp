@@ -4,10 +4,13 @@
 #include <array>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "hw/common/error.hpp"
 #include "hw/common/random.hpp"
 #include "hw/cosim/random_conv.hpp"
+#include "hw/cosim/random_gemm.hpp"
+#include "hw/cosim/random_operands.hpp"
 #include "hw/models/load/dma_walk.hpp"
 #include "hw/models/reorder/cost.hpp"
 #include "isa/isa.hpp"
@@ -21,8 +24,9 @@ namespace {
 using isa::BufferKind;
 using isa::QueueId;
 
-constexpr std::array<QueueId, 4> kQueues = {QueueId::load, QueueId::store, QueueId::conv0, QueueId::reorder};
-constexpr std::size_t kLoad = 0, kStore = 1, kConv = 2;  // indices of kQueues
+constexpr std::array<QueueId, 5> kQueues = {QueueId::load, QueueId::store, QueueId::conv0, QueueId::gemm,
+                                            QueueId::reorder};
+constexpr std::size_t kLoad = 0, kStore = 1, kConv = 2, kGemm = 3;  // indices of kQueues
 constexpr std::int64_t kBufferBytes = 1 << 16;
 
 class Generator {
@@ -54,8 +58,10 @@ class Generator {
   }
 
  private:
-  // Behind the window: the parameters of the present convolution, which nothing but their LOAD may write.
-  static constexpr std::int64_t kParamRoom = semantics::kParamBytes * kMostChannels + 8;
+  // Behind the window: the parameters of the present convolution or product, which nothing but their LOAD may write.
+  static constexpr std::int64_t kParamRoom = semantics::kParamBytes * std::max(kMostChannels, kMostColumns) + 8;
+
+  static constexpr std::size_t kMostSyncs = 4;  // waits, and signals, of one instruction
 
   struct Item {
     std::size_t queue = 0;  // of kQueues
@@ -89,6 +95,8 @@ class Generator {
       add(queue, dma<isa::Store>(random_.chance(1, 4) ? BufferKind::scratch : BufferKind::output));
     } else if (queue == kConv) {
       add_convolution();
+    } else if (queue == kGemm) {
+      add_product();
     } else {
       add(queue, reorder());
     }
@@ -97,15 +105,10 @@ class Generator {
   /// A LOAD of parameters, now and then one of weights, and the convolution: maps and weights anywhere in the window.
   void add_convolution() {
     const isa::Conv conv = convolution(chip_, random_, begin_, size_);
-    isa::Load load;
-    load.base_register = isa::base_register_of(BufferKind::weights);
-    load.dram_offset = params_.size();
-    load.row_bytes = load.group_bytes = static_cast<std::uint32_t>(semantics::kParamBytes * conv.cout);
-    load.sram_base = conv.p_base;
-    for (auto& dim : load.dims) dim.count = 1;
-    append_params(conv, random_, params_);
-    add(kLoad, load);
+    load_params(conv.cout, conv.shift_only, conv.p_base);
     if (random_.chance(1, 3)) {
+      isa::Load load;
+      for (auto& dim : load.dims) dim.count = 1;
       load.base_register = isa::base_register_of(BufferKind::input);
       load.dram_offset = random_.below(1024);
       load.row_bytes = load.group_bytes =
@@ -114,6 +117,24 @@ class Generator {
       add(kLoad, load);
     }
     add(kConv, conv);
+  }
+
+  /// A product, and a LOAD of parameters if it has some.
+  void add_product() {
+    const isa::Gemm gemm = matrix_product(chip_, random_, begin_, size_);
+    if (gemm.per_column) load_params(gemm.n, false, gemm.p_base);
+    add(kGemm, gemm);
+  }
+
+  void load_params(std::int64_t count, bool small, std::uint32_t at) {
+    isa::Load load;
+    load.base_register = isa::base_register_of(BufferKind::weights);
+    load.dram_offset = params_.size();
+    load.row_bytes = load.group_bytes = static_cast<std::uint32_t>(semantics::kParamBytes * count);
+    load.sram_base = at;
+    for (auto& dim : load.dims) dim.count = 1;
+    append_params(count, small, random_, params_);
+    add(kLoad, load);
   }
 
   /// Rows of any length and alignment, whole or in groups, padded or not, circular or not; strides of any sign, within
@@ -235,17 +256,43 @@ class Generator {
     item.instruction.body = std::move(body);
     item.instruction.header.layer = static_cast<std::uint16_t>(items_.size());
     item.touches = semantics::footprint(item.instruction, chip_);
-    std::array<std::int64_t, kQueues.size()> after = {-1, -1, -1, -1};  // latest item to wait for, by its queue
+    std::array<std::int64_t, kQueues.size()> after{};  // latest item to wait for, by its queue
+    after.fill(-1);
     for (std::size_t i = 0; i < items_.size(); ++i) {
       if (items_[i].queue != queue && (conflicts(items_[i], item) || random_.chance(1, 200))) {
         after[items_[i].queue] = static_cast<std::int64_t>(i);
       }
     }
+    std::vector<std::size_t> from;  // queues to wait for
     for (std::size_t q = 0; q < kQueues.size(); ++q) {
-      if (after[q] > synced(queue, q)) synchronise(items_[static_cast<std::size_t>(after[q])], item, queue, q);
+      if (after[q] > synced(queue, q)) from.push_back(q);
     }
+    while (from.size() > kMostSyncs) {  // more than an instruction can wait for: a NOP before it takes one
+      Item nop = nop_item(queue);
+      synchronise(signaller(after[from.back()]), nop, queue, from.back());
+      items_.push_back(std::move(nop));
+      from.pop_back();
+    }
+    const bool room = from.size() < kMostSyncs;
+    for (const std::size_t q : from) synchronise(signaller(after[q]), item, queue, q, room);
     for (std::size_t q = 0; q < kQueues.size(); ++q) synced(queue, q) = std::max(synced(queue, q), after[q]);
     items_.push_back(std::move(item));
+  }
+
+  static Item nop_item(std::size_t queue) {
+    Item item;
+    item.queue = queue;
+    item.instruction.body = isa::Nop{1};
+    return item;
+  }
+
+  /// The item, or one behind it in its queue that has a signal left: a NOP if there is none.
+  Item& signaller(std::int64_t index) {
+    const std::size_t queue = items_[static_cast<std::size_t>(index)].queue;
+    for (auto i = static_cast<std::size_t>(index); i < items_.size(); ++i) {
+      if (items_[i].queue == queue && items_[i].signals < static_cast<int>(kMostSyncs)) return items_[i];
+    }
+    return items_.emplace_back(nop_item(queue));
   }
 
   /// Item up to which this queue follows queue q already, in items_ of the section (queues are in order).
@@ -254,11 +301,12 @@ class Generator {
     return synced_[queue * kQueues.size() + q];
   }
 
-  void synchronise(Item& producer, Item& consumer, std::size_t queue, std::size_t from) {
+  void synchronise(Item& producer, Item& consumer, std::size_t queue, std::size_t from, bool may_split = false) {
     // Two semaphores a pair of queues, each with one waiter; amounts of 1 to 3, all of them waited for.
-    const auto semaphore = static_cast<std::uint8_t>(16 * queue + 2 * from + random_.below(2));
+    const std::size_t pair = queue * (kQueues.size() - 1) + from - (from > queue ? 1 : 0);
+    const auto semaphore = static_cast<std::uint8_t>(2 * pair + random_.below(2));
     const auto amount = static_cast<std::uint8_t>(random_.chance(1, 4) ? random_.between(2, 3) : 1);
-    const bool split = amount > 1 && consumer.waits == 0 && random_.chance(1, 2);  // two waits that add up
+    const bool split = may_split && amount > 1 && consumer.waits == 0 && random_.chance(1, 2);  // two waits that add up
     TESSERA_CHECK(producer.signals < 4 && consumer.waits < 4, "more than four signals or waits");
     auto& signal = producer.instruction.header.signals[static_cast<std::size_t>(producer.signals++)];
     signal.semaphore = semaphore;

@@ -21,8 +21,8 @@
 namespace tessera::cosim {
 
 /// The units of the slice, in the order of its bit vectors (tessera_core_pkg.sv).
-inline constexpr std::array<std::uint8_t, kUnits> kQueueOfUnit = {0, 1, 2, 8};  // isa::QueueId
-inline constexpr std::array<const char*, kUnits> kUnitNames = {"load", "store", "conv0", "reorder"};
+inline constexpr std::array<std::uint8_t, kUnits> kQueueOfUnit = {0, 1, 2, 6, 8};  // isa::QueueId
+inline constexpr std::array<const char*, kUnits> kUnitNames = {"load", "store", "conv0", "gemm", "reorder"};
 
 /// What happened that a test wants to have happened.
 struct Coverage {

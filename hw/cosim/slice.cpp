@@ -5,6 +5,7 @@
 
 #include "hw/common/error.hpp"
 #include "hw/models/conv/cost.hpp"
+#include "hw/models/gemm/cost.hpp"
 #include "hw/models/reorder/cost.hpp"
 #include "isa/isa.hpp"
 #include "isa/semantics/legal.hpp"
@@ -60,6 +61,13 @@ std::string missing(const isa::Conv& c, const isa::ChipConfig& chip) {
   return hw::conv_check(c, chip).value_or("");
 }
 
+std::string missing(const isa::Gemm& g, const isa::ChipConfig& chip) {
+  isa::Instruction instruction;
+  instruction.body = g;
+  if (const auto fault = semantics::find_fault(instruction, chip, {})) return fault->text;
+  return hw::gemm_check(g, chip).value_or("");
+}
+
 template <typename Body>
 std::string missing(const Body&, const isa::ChipConfig&) {
   return "this instruction";
@@ -77,7 +85,7 @@ std::string missing(const isa::Instruction& instruction, const isa::ChipConfig& 
 
 bool has_unit(isa::QueueId queue) {
   return queue == isa::QueueId::load || queue == isa::QueueId::store || queue == isa::QueueId::conv0 ||
-         queue == isa::QueueId::reorder;
+         queue == isa::QueueId::gemm || queue == isa::QueueId::reorder;
 }
 
 }  // namespace
@@ -91,7 +99,7 @@ void check_slice(const isa::Program& program, const isa::ChipConfig& chip) {
       const auto queue = static_cast<isa::QueueId>(stream.queue);
       if (!has_unit(queue)) {
         user_error(place, ": instructions for queue ", isa::to_string(queue),
-                   ": the RTL slice has load, store, conv0 and reorder");
+                   ": the RTL slice has load, store, conv0, gemm and reorder");
       }
       std::size_t index = 0;
       for (std::size_t word = 0; word < stream.words.size(); ++index) {

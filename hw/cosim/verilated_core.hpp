@@ -12,7 +12,7 @@ class VerilatedContext;
 
 namespace tessera::cosim {
 
-inline constexpr int kUnits = 4;      // tessera_core_pkg::Units
+inline constexpr int kUnits = 5;      // tessera_core_pkg::Units
 inline constexpr int kDataBytes = 8;  // axi.data_bytes of the chip that is verilated
 
 /// AR or AW, as the core drives it.

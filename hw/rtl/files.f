@@ -1,6 +1,7 @@
 hw/rtl/tessera_core_pkg.sv
 hw/rtl/tessera_requantize_pkg.sv
 hw/rtl/tessera_conv_pkg.sv
+hw/rtl/tessera_gemm_pkg.sv
 hw/rtl/tessera_slice_pkg.sv
 hw/rtl/tessera_fifo.sv
 hw/rtl/tessera_loops.sv
@@ -24,6 +25,18 @@ hw/rtl/tessera_conv_weights.sv
 hw/rtl/tessera_conv_array.sv
 hw/rtl/tessera_conv_requantize.sv
 hw/rtl/tessera_conv.sv
+hw/rtl/tessera_delay.sv
+hw/rtl/tessera_requantize.sv
+hw/rtl/tessera_gemm_derive.sv
+hw/rtl/tessera_gemm_cursor.sv
+hw/rtl/tessera_gemm_operand.sv
+hw/rtl/tessera_gemm_slice.sv
+hw/rtl/tessera_gemm_params.sv
+hw/rtl/tessera_gemm_drain.sv
+hw/rtl/tessera_gemm_steps.sv
+hw/rtl/tessera_gemm_pe.sv
+hw/rtl/tessera_gemm_array.sv
+hw/rtl/tessera_gemm.sv
 hw/rtl/tessera_sram_bank.sv
 hw/rtl/tessera_sram_arbiter.sv
 hw/rtl/tessera_sram.sv

@@ -142,17 +142,19 @@ module tessera_core (
   load_body_t    load_body;
   store_body_t   store_body;
   conv_body_t    conv_body;
+  gemm_body_t    gemm_body;
   reorder_body_t reorder_body;
   nop_body_t [Units-1:0] nop_body;
   sram_req_t     load_write, store_read, reorder_read, reorder_write;
   logic [Units-1:0]    gnt;
-  sram_req_t [3:0]     conv_access;
+  sram_req_t [3:0]     conv_access, gemm_access;
   logic [LineBits-1:0] store_data, reorder_data;
-  logic [2:0][LineBits-1:0] conv_data;
+  logic [2:0][LineBits-1:0] conv_data, gemm_data;
 
   assign load_body = head[UnitLoad][LoadBits-1:HeaderBits];
   assign store_body = head[UnitStore][StoreBits-1:HeaderBits];
   assign conv_body = head[UnitConv][ConvBits-1:HeaderBits];
+  assign gemm_body = head[UnitGemm][GemmBits-1:HeaderBits];
   assign reorder_body = head[UnitReorder][ReorderBits-1:HeaderBits];
   for (genvar u = 0; u < Units; u++) begin : g_nop
     assign nop_body[u] = head[u][NopBits-1:HeaderBits];
@@ -229,6 +231,24 @@ module tessera_core (
     .conflict_o(conflict[UnitConv])
   );
 
+  assign ready_nop[UnitGemm] = ready[UnitGemm];
+
+  tessera_gemm u_gemm (
+    .clk_i,
+    .rst_ni,
+    .ready_o(ready[UnitGemm]),
+    .busy_o(busy[UnitGemm]),
+    .start_i(start_o[UnitGemm] && !start_nop[UnitGemm]),
+    .gemm_i(gemm_of(gemm_body)),
+    .start_nop_i(start_nop[UnitGemm]),
+    .nop_cycles_i(nop_body[UnitGemm].f_cycles),
+    .done_o(finish_o[UnitGemm]),
+    .sram_req_o(gemm_access),
+    .sram_gnt_i(gnt[UnitGemm]),
+    .sram_data_i(gemm_data),
+    .conflict_o(conflict[UnitGemm])
+  );
+
   assign ready_nop[UnitReorder] = ready[UnitReorder];
 
   tessera_reorder u_reorder (
@@ -254,11 +274,13 @@ module tessera_core (
     .load_write_i(load_write),
     .store_read_i(store_read),
     .conv_i(conv_access),
+    .gemm_i(gemm_access),
     .reorder_read_i(reorder_read),
     .reorder_write_i(reorder_write),
     .gnt_o(gnt),
     .store_data_o(store_data),
     .conv_data_o(conv_data),
+    .gemm_data_o(gemm_data),
     .reorder_data_o(reorder_data),
     .req_banks_o
   );

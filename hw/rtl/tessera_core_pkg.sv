@@ -5,12 +5,13 @@ package tessera_core_pkg;
   import tessera_chip_pkg::*;
 
   // Units of the slice. Absent units never request, so the rotating orders of FETCH and of the SRAM arbiter over these
-  // four slots equal those over all ten queue ids.
-  localparam int unsigned Units = 4;
+  // slots equal those over all ten queue ids.
+  localparam int unsigned Units = 5;
   localparam int unsigned UnitLoad = 0;
   localparam int unsigned UnitStore = 1;
   localparam int unsigned UnitConv = 2;
-  localparam int unsigned UnitReorder = 3;
+  localparam int unsigned UnitGemm = 3;
+  localparam int unsigned UnitReorder = 4;
   localparam int unsigned UnitWidth = $clog2(Units);
 
   localparam int unsigned AddrWidth = 40;  // DRAM byte address

@@ -43,8 +43,8 @@ module tessera_cp (
   import tessera_isa_pkg::*;
   import tessera_core_pkg::*;
 
-  localparam logic [Units-1:0][3:0] QueueOf = {4'(QueueIdReorder), 4'(QueueIdConv0), 4'(QueueIdStore),
-                                                 4'(QueueIdLoad)};
+  localparam logic [Units-1:0][3:0] QueueOf = {4'(QueueIdReorder), 4'(QueueIdGemm), 4'(QueueIdConv0),
+                                                 4'(QueueIdStore), 4'(QueueIdLoad)};
   // Instructions popped and not finished, a unit: as many signal sets wait for their finish.
   function automatic int unsigned in_flight_of(input int unsigned unit);
     unique case (unit)

@@ -154,6 +154,8 @@ module tessera_cp_queue #(
   end else if (Queue == QueueIdConv0) begin : g_conv
     assign body_legal = front_header.f_opcode == OpcodeConv && conv_legal(front)
                         && conv_in_slice(front[ConvBits-1:HeaderBits]);
+  end else if (Queue == QueueIdGemm) begin : g_gemm
+    assign body_legal = front_header.f_opcode == OpcodeGemm && gemm_legal(front);
   end else if (Queue == QueueIdReorder) begin : g_reorder
     assign body_legal = front_header.f_opcode == OpcodeReorder && reorder_legal(front)
                         && reorder_in_slice(front[ReorderBits-1:HeaderBits]);

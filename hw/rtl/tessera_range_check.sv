@@ -126,6 +126,7 @@ module tessera_range_check (
       copy_outside |= signed'(copy_begin[k]) < 64'sd0 || signed'(copy_end[k]) > SramBytes;
     end
     cause_o[UnitConv] = FaultCauseNone;  // hw/cosim refuses programs that leave the scratchpad here
+    cause_o[UnitGemm] = FaultCauseNone;
     cause_o[UnitReorder] = cause_of(1'b0, 1'b0, copy_outside);
   end
 

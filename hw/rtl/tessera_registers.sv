@@ -44,6 +44,7 @@ module tessera_registers (
       UnitLoad: return QueueIdLoad;
       UnitStore: return QueueIdStore;
       UnitConv: return QueueIdConv0;
+      UnitGemm: return QueueIdGemm;
       default: return QueueIdReorder;
     endcase
   endfunction

@@ -86,6 +86,33 @@ package tessera_slice_pkg;
     return c;
   endfunction
 
+  function automatic tessera_gemm_pkg::gemm_t gemm_of(input gemm_body_t b);
+    tessera_gemm_pkg::gemm_t g;
+    g.stationary_b = b.f_dataflow == GemmDataflowWeightStationary;
+    g.trans_a = b.f_trans_a;
+    g.trans_b = b.f_trans_b;
+    g.per_column = b.f_per_column;
+    g.a = '{batch_pitch: SramLineAddrWidth'(b.f_a_batch_pitch), pitch: SramLineAddrWidth'(b.f_a_pitch),
+            line: b.f_a_base[LineOffsetWidth+:SramLineAddrWidth]};
+    g.b = '{batch_pitch: SramLineAddrWidth'(b.f_b_batch_pitch), pitch: SramLineAddrWidth'(b.f_b_pitch),
+            line: b.f_b_base[LineOffsetWidth+:SramLineAddrWidth]};
+    g.o = '{batch_pitch: SramLineAddrWidth'(b.f_o_batch_pitch), pitch: SramLineAddrWidth'(b.f_o_pitch),
+            line: b.f_o_base[LineOffsetWidth+:SramLineAddrWidth]};
+    g.p_base = SramAddrWidth'(b.f_p_base);
+    g.m = b.f_m;
+    g.n = b.f_n;
+    g.k = b.f_k;
+    g.batch = b.f_batch;
+    g.a_zp = b.f_a_zp;
+    g.b_zp = b.f_b_zp;
+    g.out_zp = b.f_out_zp;
+    g.lo = b.f_lo;
+    g.hi = b.f_hi;
+    g.multiplier = b.f_multiplier;
+    g.shift = b.f_shift;
+    return g;
+  endfunction
+
   // The engines work modulo the scratchpad: a legal program stays inside.
   // A STORE is read as a LOAD: its reserved bits, which are zero, lie where LOAD has padding.
   function automatic dma_t dma_of(input load_body_t b, input logic [AddrWidth-1:0] base);

@@ -11,18 +11,20 @@ module tessera_sram #(
   input  tessera_core_pkg::sram_req_t load_write_i,
   input  tessera_core_pkg::sram_req_t store_read_i,
   input  tessera_core_pkg::sram_req_t [3:0] conv_i,  // A, W, R, O
+  input  tessera_core_pkg::sram_req_t [3:0] gemm_i,  // A, B, P, O
   input  tessera_core_pkg::sram_req_t reorder_read_i,
   input  tessera_core_pkg::sram_req_t reorder_write_i,
   output logic [tessera_core_pkg::Units-1:0] gnt_o,
   output logic [tessera_core_pkg::LineBits-1:0] store_data_o,
   output logic [2:0][tessera_core_pkg::LineBits-1:0] conv_data_o,
+  output logic [2:0][tessera_core_pkg::LineBits-1:0] gemm_data_o,
   output logic [tessera_core_pkg::LineBits-1:0] reorder_data_o,
   output logic [tessera_core_pkg::Units-1:0][Banks-1:0] req_banks_o  // for observers
 );
 
   import tessera_core_pkg::*;
 
-  localparam int unsigned Ports = 8;
+  localparam int unsigned Ports = 12;
   localparam int unsigned PortWidth = $clog2(Ports);
 
   function automatic logic [Banks-1:0] banks_of(input logic valid, input logic [BankWidth-1:0] bank);
@@ -35,14 +37,17 @@ module tessera_sram #(
   assign req[0] = load_write_i;
   assign req[1] = store_read_i;
   assign req[5:2] = conv_i;
-  assign req[6] = reorder_read_i;
-  assign req[7] = reorder_write_i;
+  assign req[9:6] = gemm_i;
+  assign req[10] = reorder_read_i;
+  assign req[11] = reorder_write_i;
 
   assign req_banks_o[UnitLoad] = banks_of(req[0].valid, req[0].bank);
   assign req_banks_o[UnitStore] = banks_of(req[1].valid, req[1].bank);
   assign req_banks_o[UnitConv] = banks_of(req[2].valid, req[2].bank) | banks_of(req[3].valid, req[3].bank)
                                  | banks_of(req[4].valid, req[4].bank) | banks_of(req[5].valid, req[5].bank);
-  assign req_banks_o[UnitReorder] = banks_of(req[6].valid, req[6].bank) | banks_of(req[7].valid, req[7].bank);
+  assign req_banks_o[UnitGemm] = banks_of(req[6].valid, req[6].bank) | banks_of(req[7].valid, req[7].bank)
+                                 | banks_of(req[8].valid, req[8].bank) | banks_of(req[9].valid, req[9].bank);
+  assign req_banks_o[UnitReorder] = banks_of(req[10].valid, req[10].bank) | banks_of(req[11].valid, req[11].bank);
 
   tessera_sram_arbiter #(
     .Ports(Units),
@@ -54,7 +59,7 @@ module tessera_sram #(
     .gnt_o
   );
 
-  assign port_gnt = {{2{gnt_o[UnitReorder]}}, {4{gnt_o[UnitConv]}}, gnt_o[UnitStore], gnt_o[UnitLoad]};
+  assign port_gnt = {{2{gnt_o[UnitReorder]}}, {4{gnt_o[UnitGemm]}}, {4{gnt_o[UnitConv]}}, gnt_o[UnitStore], gnt_o[UnitLoad]};
 
   logic [Banks-1:0][LineBits-1:0] bank_data;
 
@@ -91,17 +96,17 @@ module tessera_sram #(
   end
 
   // Read ports: stage 0 selects the bank that was read, the others wait for the rest of the latency.
-  localparam int unsigned ReadPorts = 5;  // store, conv A, W, R, reorder
+  localparam int unsigned ReadPorts = 8;
+  localparam int unsigned PortOf [ReadPorts] = '{1, 2, 3, 4, 6, 7, 8, 10};  // store, conv A, W, R, gemm A, B, P, reorder
   logic [ReadPorts-1:0][LineBits-1:0] read_data;
 
   for (genvar r = 0; r < ReadPorts; r++) begin : g_read
-    localparam int unsigned Port = (r < ReadPorts - 1) ? r + 1 : 6;
     logic [BankWidth-1:0] bank_q;
     logic [LineBits-1:0]  selected;
 
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) bank_q <= '0;
-      else bank_q <= req[Port].bank;
+      else bank_q <= req[PortOf[r]].bank;
     end
     assign selected = bank_data[bank_q];
 
@@ -123,6 +128,7 @@ module tessera_sram #(
 
   assign store_data_o = read_data[0];
   assign conv_data_o = read_data[3:1];
-  assign reorder_data_o = read_data[4];
+  assign gemm_data_o = read_data[6:4];
+  assign reorder_data_o = read_data[7];
 
 endmodule

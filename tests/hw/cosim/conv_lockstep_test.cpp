@@ -9,6 +9,7 @@
 #include "hw/common/error.hpp"
 #include "hw/cosim/lockstep.hpp"
 #include "hw/cosim/random_conv.hpp"
+#include "hw/cosim/random_operands.hpp"
 #include "tests/hw/platform/program_builder.hpp"
 
 namespace tessera::cosim {
@@ -26,7 +27,7 @@ isa::Program one_convolution(const isa::Conv& conv, std::int64_t begin, std::int
   ProgramBuilder builder;
   std::vector<std::uint8_t> params;
   Random random(seed);
-  append_params(conv, random, params);
+  append_params(conv.cout, conv.shift_only, random, params);
   builder.buffer(BufferKind::input, 65536).buffer(BufferKind::weights, params.size());
   builder.add(QueueId::load,
               load_rows(BufferKind::input, 0, static_cast<std::uint32_t>(size), 1, static_cast<std::uint32_t>(begin)));

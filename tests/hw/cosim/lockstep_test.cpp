@@ -224,8 +224,8 @@ std::string refusal(const isa::Program& program, const isa::ChipConfig& chip) {
 
 TEST(Slice, RefusesByName) {
   const isa::ChipConfig chip = tiny();
-  EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::gemm, 1).program(), chip),
-            "section 'main': instructions for queue gemm: the RTL slice has load, store, conv0 and reorder");
+  EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::edp, 1).program(), chip),
+            "section 'main': instructions for queue edp: the RTL slice has load, store, conv0, gemm and reorder");
   EXPECT_EQ(refusal(with_buffers().add(QueueId::reorder, copy_lines(4, 64, 1)).program(), chip),
             "section 'main', reorder instruction 0 (reorder): runs, bases and strides that are not whole lines: not in "
             "the RTL slice");
