@@ -11,8 +11,8 @@
 #include "hw/cosim/random_conv.hpp"
 #include "hw/cosim/random_gemm.hpp"
 #include "hw/cosim/random_operands.hpp"
+#include "hw/cosim/slice.hpp"
 #include "hw/models/load/dma_walk.hpp"
-#include "hw/models/reorder/cost.hpp"
 #include "isa/isa.hpp"
 #include "isa/semantics/dma.hpp"
 #include "isa/semantics/footprint.hpp"
@@ -210,35 +210,78 @@ class Generator {
   }
 
   isa::Reorder reorder() {
-    const std::int64_t line = chip_.sram.line_bytes;
     for (;;) {
-      isa::Reorder r;
-      for (auto& dim : r.dims) dim.count = 1;
-      std::int64_t lines = random_.between(1, random_.chance(1, 2) ? 4 : 40);
-      r.run_bytes = static_cast<std::uint16_t>(lines * line);
-      std::int64_t src_low = 0, src_high = lines * line, dst_low = 0, dst_high = lines * line;
-      std::int64_t src_pitch = lines + random_.between(0, 3), dst_pitch = lines + random_.between(0, 3);
-      for (std::size_t k = 6; k-- > 0;) {
-        if (random_.chance(2, 3)) continue;
-        const std::int64_t count = random_.between(2, 4);
-        r.dims[k].count = static_cast<std::uint16_t>(count);
-        r.dims[k].src_stride = static_cast<std::int32_t>(random_.chance(1, 6) ? 0 : sign() * src_pitch * line);
-        r.dims[k].dst_stride = static_cast<std::int32_t>(sign() * dst_pitch * line);
-        lines *= count;
-        src_pitch *= count;
-        dst_pitch *= count;
-        widen((count - 1) * r.dims[k].src_stride, src_low, src_high);
-        widen((count - 1) * r.dims[k].dst_stride, dst_low, dst_high);
+      isa::Reorder r = random_.chance(1, 4)   ? transposition()
+                       : random_.chance(1, 3) ? copy_of_lines()
+                                              : copy_of_bytes();
+      std::int64_t src_low = 0, src_high = r.run_bytes, dst_low = 0, dst_high = r.run_bytes, bytes = r.run_bytes;
+      for (const isa::ReorderDim& dim : r.dims) {
+        widen((dim.count - 1) * std::int64_t{dim.src_stride}, src_low, src_high);
+        widen((dim.count - 1) * std::int64_t{dim.dst_stride}, dst_low, dst_high);
+        bytes *= dim.count;
       }
-      if (lines > 150 || src_high - src_low > size_ || dst_high - dst_low > size_) continue;
-      const std::int64_t src = round_up(begin_ + random_.between(-src_low, size_ - src_high), line);
-      const std::int64_t dst = round_up(begin_ + random_.between(-dst_low, size_ - dst_high), line);
+      if (bytes > 150 * chip_.sram.line_bytes || src_high - src_low > size_ || dst_high - dst_low > size_) continue;
+      const std::int64_t unit = random_.chance(1, 2) ? chip_.sram.line_bytes : 1;
+      const std::int64_t src = round_up(begin_ + random_.between(-src_low, size_ - src_high), unit);
+      const std::int64_t dst = round_up(begin_ + random_.between(-dst_low, size_ - dst_high), unit);
       const bool inside = src + src_high <= begin_ + size_ && dst + dst_high <= begin_ + size_;
       const bool apart = src + src_high <= dst + dst_low || dst + dst_high <= src + src_low;
       r.src_base = static_cast<std::uint32_t>(src);
       r.dst_base = static_cast<std::uint32_t>(dst);
-      if (inside && apart && hw::reorder_steps(r, chip_) == lines) return r;
+      r.fill = random_.chance(1, 6);
+      r.fill_value = static_cast<std::uint8_t>(random_.below(256));
+      if (inside && apart && reorder_in_slice(r, chip_)) return r;
     }
+  }
+
+  static isa::Reorder runs_of(std::int64_t bytes) {
+    isa::Reorder r;
+    for (auto& dim : r.dims) dim.count = 1;
+    r.run_bytes = static_cast<std::uint16_t>(bytes);
+    return r;
+  }
+
+  /// Whole lines, as a map is cut or joined.
+  isa::Reorder copy_of_lines() {
+    const std::int64_t line = chip_.sram.line_bytes;
+    const std::int64_t lines = random_.between(1, random_.chance(1, 2) ? 4 : 40);
+    isa::Reorder r = runs_of(lines * line);
+    std::int64_t src_pitch = lines + random_.between(0, 3), dst_pitch = lines + random_.between(0, 3);
+    for (std::size_t k = 6; k-- > 0;) {
+      if (random_.chance(2, 3)) continue;
+      r.dims[k] = {static_cast<std::uint16_t>(random_.between(2, 4)),
+                   static_cast<std::int32_t>(random_.chance(1, 6) ? 0 : sign() * src_pitch * line),
+                   static_cast<std::int32_t>(sign() * dst_pitch * line)};
+      src_pitch *= r.dims[k].count;
+      dst_pitch *= r.dims[k].count;
+    }
+    return r;
+  }
+
+  /// Runs of any length, beside one another or not: several may share a step.
+  isa::Reorder copy_of_bytes() {
+    isa::Reorder r = runs_of(random_.between(1, random_.chance(1, 2) ? 4 : 60));
+    std::int64_t src_pitch = r.run_bytes, dst_pitch = r.run_bytes;
+    for (std::size_t k = 6; k-- > 0;) {
+      if (random_.chance(1, 2)) continue;
+      const auto stride = [&](std::int64_t pitch) {
+        return static_cast<std::int32_t>(sign() * (random_.chance(1, 2) ? pitch : random_.between(0, 40)));
+      };
+      r.dims[k] = {static_cast<std::uint16_t>(random_.between(2, 5)), stride(src_pitch), stride(dst_pitch)};
+      src_pitch = r.dims[k].count * src_pitch + random_.between(0, 5);
+      dst_pitch = r.dims[k].count * dst_pitch + random_.between(0, 5);
+    }
+    return r;
+  }
+
+  isa::Reorder transposition() {
+    isa::Reorder r = runs_of(random_.between(1, 3));
+    const std::int64_t rows = random_.between(2, 16), columns = random_.between(2, 16);
+    r.dims[4] = {static_cast<std::uint16_t>(rows), static_cast<std::int32_t>(columns * r.run_bytes),
+                 static_cast<std::int32_t>(r.run_bytes)};
+    r.dims[5] = {static_cast<std::uint16_t>(columns), static_cast<std::int32_t>(r.run_bytes),
+                 static_cast<std::int32_t>(rows * r.run_bytes)};
+    return r;
   }
 
   std::int64_t sign() { return random_.chance(1, 6) ? -1 : 1; }

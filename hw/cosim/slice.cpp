@@ -1,12 +1,13 @@
 #include "hw/cosim/slice.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
 #include "hw/common/error.hpp"
 #include "hw/models/conv/cost.hpp"
 #include "hw/models/gemm/cost.hpp"
-#include "hw/models/reorder/cost.hpp"
 #include "isa/isa.hpp"
 #include "isa/semantics/legal.hpp"
 #include "rtl_parameters.hpp"
@@ -36,21 +37,11 @@ std::string missing(const isa::Load&, const isa::ChipConfig&) { return ""; }
 std::string missing(const isa::Store&, const isa::ChipConfig&) { return ""; }
 
 std::string missing(const isa::Reorder& r, const isa::ChipConfig& chip) {
-  const std::int64_t line = chip.sram.line_bytes;
-  if (r.fill) return "fill";
-  bool whole = r.src_base % line == 0 && r.dst_base % line == 0 && r.run_bytes % line == 0;
-  std::int64_t lines = r.run_bytes / line;
-  for (const isa::ReorderDim& dim : r.dims) {
-    whole = whole && dim.src_stride % line == 0 && dim.dst_stride % line == 0;
-    lines *= dim.count;
-  }
-  if (!whole) return "runs, bases and strides that are not whole lines";
-  // Out of the scratchpad: a fault on both sides, with nothing to count.
+  // Out of the scratchpad: a fault on both sides, with nothing to walk.
   isa::Instruction instruction;
   instruction.body = r;
   if (semantics::find_fault(instruction, chip, {})) return "";
-  if (hw::reorder_steps(r, chip) != lines) return "runs that share a step";
-  return "";
+  return reorder_in_slice(r, chip) ? "" : "a step of more bytes than a line";
 }
 
 std::string missing(const isa::Conv& c, const isa::ChipConfig& chip) {
@@ -89,6 +80,36 @@ bool has_unit(isa::QueueId queue) {
 }
 
 }  // namespace
+
+bool reorder_in_slice(const isa::Reorder& r, const isa::ChipConfig& chip) {
+  const std::int64_t line = chip.sram.line_bytes;
+  std::array<std::int64_t, 6> index{};
+  std::int64_t src = r.fill ? 0 : r.src_base, dst = r.dst_base;
+  std::int64_t src_line = -1, dst_line = -1, step_bytes = 0;
+  for (;;) {
+    for (std::int64_t done = 0; done < r.run_bytes;) {
+      const std::int64_t from = r.fill ? 0 : src + done, to = dst + done;
+      const bool same_step = from / line == src_line && to / line == dst_line;
+      src_line = from / line;
+      dst_line = to / line;
+      const std::int64_t bytes = std::min({line - from % line, line - to % line, r.run_bytes - done});
+      step_bytes = (same_step ? step_bytes : 0) + bytes;
+      if (step_bytes > line) return false;
+      done += bytes;
+    }
+    std::size_t d = r.dims.size();
+    for (; d > 0; --d) {
+      const isa::ReorderDim& dim = r.dims[d - 1];
+      if (!r.fill) src += dim.src_stride;
+      dst += dim.dst_stride;
+      if (++index[d - 1] < dim.count) break;
+      if (!r.fill) src -= std::int64_t{dim.src_stride} * dim.count;
+      dst -= std::int64_t{dim.dst_stride} * dim.count;
+      index[d - 1] = 0;
+    }
+    if (d == 0) return true;
+  }
+}
 
 void check_slice(const isa::Program& program, const isa::ChipConfig& chip) {
   check_rtl_chip(chip);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "isa/chip.hpp"
+#include "isa/isa.hpp"
 #include "isa/program/program.hpp"
 
 namespace tessera::cosim {
@@ -9,5 +10,9 @@ namespace tessera::cosim {
 /// UserError unless the chip has the values the RTL was built with and every instruction is in the slice. Illegal words
 /// pass: they are faults, on the models as on the RTL.
 void check_slice(const isa::Program& program, const isa::ChipConfig& chip);
+
+/// A step of REORDER takes a line's worth of bytes at most: one with more writes some byte twice. Legal instructions
+/// only.
+[[nodiscard]] bool reorder_in_slice(const isa::Reorder& reorder, const isa::ChipConfig& chip);
 
 }  // namespace tessera::cosim

@@ -257,7 +257,7 @@ module tessera_core (
     .ready_o(ready[UnitReorder]),
     .busy_o(busy[UnitReorder]),
     .start_i(start_o[UnitReorder] && !start_nop[UnitReorder]),
-    .copy_i(reorder_copy(reorder_body)),
+    .copy_i(reorder_of(reorder_body)),
     .start_nop_i(start_nop[UnitReorder]),
     .nop_cycles_i(nop_body[UnitReorder].f_cycles),
     .done_o(finish_o[UnitReorder]),

@@ -85,15 +85,17 @@ package tessera_core_pkg;
     axi_ax_t                    ax;
   } dma_burst_t;
 
-  // A REORDER of the slice: runs of whole lines under six loops; addresses and strides in lines.
+  // REORDER: runs of bytes under six loops; index 0 is outermost.
   localparam int unsigned RunWidth = 16;
   typedef struct packed {
-    logic [RunWidth-1:0]               run_lines;
-    logic [5:0][LoopWidth-1:0]        count;
-    logic [5:0][SramLineAddrWidth-1:0] src_stride;
-    logic [5:0][SramLineAddrWidth-1:0] dst_stride;
-    logic [SramLineAddrWidth-1:0]      src_line;
-    logic [SramLineAddrWidth-1:0]      dst_line;
+    logic                          fill;  // with fill_value; nothing is read
+    logic [7:0]                    fill_value;
+    logic [RunWidth-1:0]           run_bytes;
+    logic [5:0][LoopWidth-1:0]     count;
+    logic [5:0][SramAddrWidth-1:0] src_stride;
+    logic [5:0][SramAddrWidth-1:0] dst_stride;
+    logic [SramAddrWidth-1:0]      src_addr;
+    logic [SramAddrWidth-1:0]      dst_addr;
   } reorder_t;
 
   typedef logic [SramLineAddrWidth-1:0] line_addr_t;

@@ -157,8 +157,7 @@ module tessera_cp_queue #(
   end else if (Queue == QueueIdGemm) begin : g_gemm
     assign body_legal = front_header.f_opcode == OpcodeGemm && gemm_legal(front);
   end else if (Queue == QueueIdReorder) begin : g_reorder
-    assign body_legal = front_header.f_opcode == OpcodeReorder && reorder_legal(front)
-                        && reorder_in_slice(front[ReorderBits-1:HeaderBits]);
+    assign body_legal = front_header.f_opcode == OpcodeReorder && reorder_legal(front);
   end else begin : g_none
     assign body_legal = 1'b0;
     $error("no such queue in the slice");

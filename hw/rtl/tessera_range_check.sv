@@ -123,7 +123,8 @@ module tessera_range_check (
       cause_o[UnitLoad + k] = cause_of(
           dma_illegal[k], signed'(dram_begin[k]) < 64'sd0 || dram_end[k] > limit_i[dma[k].f_base_register],
           signed'(dma_begin[k]) < 64'sd0 || signed'(dma_end[k]) > SramBytes);
-      copy_outside |= signed'(copy_begin[k]) < 64'sd0 || signed'(copy_end[k]) > SramBytes;
+      // A fill has no source.
+      if (k == 1 || !reorder_i.f_fill) copy_outside |= signed'(copy_begin[k]) < 64'sd0 || signed'(copy_end[k]) > SramBytes;
     end
     cause_o[UnitConv] = FaultCauseNone;  // hw/cosim refuses programs that leave the scratchpad here
     cause_o[UnitGemm] = FaultCauseNone;

@@ -17,19 +17,6 @@ package tessera_slice_pkg;
     return in_slice;
   endfunction
 
-  // The plain copy: no fill, everything in whole lines.
-  function automatic logic reorder_in_slice(input reorder_body_t b);
-    logic in_slice;
-    in_slice = b.f_fill == 1'b0
-        && b.f_src_base[LineOffsetWidth-1:0] == '0 && b.f_dst_base[LineOffsetWidth-1:0] == '0
-        && b.f_run_bytes[LineOffsetWidth-1:0] == '0;
-    for (int unsigned d = 0; d < 6; d++) begin
-      if (b.f_dims[d].f_src_stride[LineOffsetWidth-1:0] != '0
-          || b.f_dims[d].f_dst_stride[LineOffsetWidth-1:0] != '0) in_slice = 1'b0;
-    end
-    return in_slice;
-  endfunction
-
   // Dense, grouped and depthwise. Tiles that do not fit the engine are refused by hw/cosim.
   function automatic logic conv_in_slice(input conv_body_t b);
     return (b.f_mode == ConvModeDense || b.f_mode == ConvModeDepthwise) && b.f_pixel_shape == 2'd0;  endfunction
@@ -137,15 +124,17 @@ package tessera_slice_pkg;
     return dma;
   endfunction
 
-  function automatic reorder_t reorder_copy(input reorder_body_t b);
+  function automatic reorder_t reorder_of(input reorder_body_t b);
     reorder_t copy;
-    copy.run_lines = RunWidth'(b.f_run_bytes >> LineOffsetWidth);
-    copy.src_line = b.f_src_base[LineOffsetWidth+:SramLineAddrWidth];
-    copy.dst_line = b.f_dst_base[LineOffsetWidth+:SramLineAddrWidth];
+    copy.fill = b.f_fill;
+    copy.fill_value = b.f_fill_value;
+    copy.run_bytes = b.f_run_bytes;
+    copy.src_addr = SramAddrWidth'(b.f_src_base);
+    copy.dst_addr = SramAddrWidth'(b.f_dst_base);
     for (int unsigned d = 0; d < 6; d++) begin
       copy.count[d] = b.f_dims[d].f_count;
-      copy.src_stride[d] = b.f_dims[d].f_src_stride[LineOffsetWidth+:SramLineAddrWidth];
-      copy.dst_stride[d] = b.f_dims[d].f_dst_stride[LineOffsetWidth+:SramLineAddrWidth];
+      copy.src_stride[d] = SramAddrWidth'(b.f_dims[d].f_src_stride);
+      copy.dst_stride[d] = SramAddrWidth'(b.f_dims[d].f_dst_stride);
     end
     return copy;
   endfunction

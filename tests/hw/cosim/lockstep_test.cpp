@@ -149,6 +149,37 @@ TEST(Lockstep, ReorderWithinABankAndAcrossBanks) {
   }
 }
 
+isa::Reorder reorder_runs(std::uint32_t src, std::uint32_t dst, std::uint16_t run,
+                          std::initializer_list<isa::ReorderDim> inner) {
+  isa::Reorder r = copy_lines(src, dst, 1);
+  r.run_bytes = run;
+  std::size_t d = r.dims.size() - inner.size();
+  for (const isa::ReorderDim& dim : inner) r.dims[d++] = dim;
+  return r;
+}
+
+TEST(Lockstep, ReorderOfBytesAtEveryAlignment) {
+  for (std::uint32_t shift = 0; shift < 8; ++shift) {
+    SCOPED_TRACE("shift " + std::to_string(shift));
+    const std::uint32_t dst = 20000 + 8 * shift;
+    ProgramBuilder builder = with_buffers();
+    builder.add(QueueId::load, load_rows(BufferKind::input, 0, 2048, 1, 0), {{}, {{0, 1}}});
+    // One run; rows closer than a line, gathered; a transposition; columns of a blocked map, backwards.
+    builder.add(QueueId::reorder, reorder_runs(3, dst + shift, 61, {}), {{{0, 1}}, {}});
+    builder.add(QueueId::reorder, reorder_runs(5 + shift, dst + 1001, 3, {{3, 200, 40}, {11, 5, 3}}));
+    builder.add(QueueId::reorder, reorder_runs(shift, dst + 2003, 1, {{9, 7, 1}, {7, 1, 9}}));
+    builder.add(QueueId::reorder, reorder_runs(900 + shift, dst + 3000, 4, {{5, -4, 4}, {3, -88, 20}}));
+    // One byte again and again into one line, then one line's bytes onto one byte: a step each.
+    builder.add(QueueId::reorder, reorder_runs(100 + shift, dst + 4000, 1, {{8, 0, 1}}));
+    builder.add(QueueId::reorder, reorder_runs(104, dst + 4100 + shift, 1, {{8, 1, 0}}));
+    isa::Reorder fill = reorder_runs(65535, dst + 5001, 13, {{3, 7, 100}, {4, 0, 14}});
+    fill.fill = true;
+    fill.fill_value = 0xa5;
+    builder.add(QueueId::reorder, fill);
+    EXPECT_EQUAL_RUNS(lockstep(builder.program(), tiny()));
+  }
+}
+
 TEST(Lockstep, ThreeStreamsOnOneBank) {
   ProgramBuilder builder = with_buffers();
   builder.add(QueueId::load, load_rows(BufferKind::input, 0, 2048, 1, 0), {{}, {{0, 1}, {1, 1}}});
@@ -226,9 +257,8 @@ TEST(Slice, RefusesByName) {
   const isa::ChipConfig chip = tiny();
   EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::edp, 1).program(), chip),
             "section 'main': instructions for queue edp: the RTL slice has load, store, conv0, gemm and reorder");
-  EXPECT_EQ(refusal(with_buffers().add(QueueId::reorder, copy_lines(4, 64, 1)).program(), chip),
-            "section 'main', reorder instruction 0 (reorder): runs, bases and strides that are not whole lines: not in "
-            "the RTL slice");
+  EXPECT_EQ(refusal(with_buffers().add(QueueId::reorder, reorder_runs(0, 64, 3, {{3, 0, 0}})).program(), chip),
+            "section 'main', reorder instruction 0 (reorder): a step of more bytes than a line: not in the RTL slice");
   EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::load, 1, {{}, {{64, 1}}}).program(), chip),
             "section 'main', load instruction 0 (nop): global semaphores: not in the RTL slice");
   EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::load, 1).program(), isa::load_chip("micro", {})).substr(0, 14),
@@ -332,6 +362,12 @@ TEST(LockstepFailures, RangesOfEveryUnit) {
     r.dims[4].dst_stride = dst_stride;
     return r;
   };
+  // The source, which a fill has not, lies outside.
+  const auto fill = [&](std::uint32_t dst, bool is_fill) {
+    isa::Reorder r = copy(kSram, dst, 8, 8);
+    r.fill = is_fill;
+    return r;
+  };
   // Rows of two groups of 5 and 3 bytes, 9 apart, one of padding on either side; a run goes through rows 1, 2, 3 of a
   // buffer or, from row `first` = 2 on, through all four.
   const auto groups = [&](std::uint32_t sram, std::uint16_t first, std::uint16_t wrap, std::uint32_t stride) {
@@ -383,6 +419,9 @@ TEST(LockstepFailures, RangesOfEveryUnit) {
                {store_rows(BufferKind::output, 0, 8, 1, kSram - 7), "sram_range"},
                {copy(kSram - 24, 16, 8, -8), ""},
                {copy(kSram - 16, 16, 8, -8), "sram_range"},
+               {fill(kSram - 24, true), ""},
+               {fill(kSram - 23, true), "sram_range"},
+               {fill(kSram - 24, false), "sram_range"},
                {copy(0, 8, 8, -8), "sram_range"}};
   for (const auto& c : cases) {
     ProgramBuilder builder = with_buffers();
