@@ -1,6 +1,7 @@
 #include "compiler/legal/rules.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "compiler/passes/window.hpp"
 #include "hw/common/error.hpp"
@@ -35,9 +36,12 @@ bool bias_constant(const Subject& s) { return !s.has(2) || s.constant(2); }
 bool transpose_window(const Subject& s) {
   const Shape& w = s.shape(1);
   const Window window = resolve_transpose_window(s.node(), s.shape(0), Shape(w.begin() + 2, w.end()));
-  const auto ones = [](std::int64_t v) { return v == 1; };
-  return within(window.kernel, 1) && within(window.strides, 1) &&
-         std::all_of(window.dilations.begin(), window.dilations.end(), ones);
+  for (std::size_t d = 0; d < window.kernel.size(); ++d) {  // what a phase's kernel and pads can grow to
+    const std::int64_t extent = window.dilations[d] * (window.kernel[d] - 1) + 1;
+    const std::int64_t pads = std::max(std::abs(window.pads_begin[d]), std::abs(window.pads_end[d]));
+    if (extent + pads > kLargestField) return false;
+  }
+  return within(window.strides, 1);
 }
 
 bool canonical_gemm(const Subject& s) {
@@ -130,7 +134,8 @@ constexpr Rule kWeights{"weights", "the second operand is a constant", second_co
 constexpr Rule kBias{"bias", "the bias is a constant", bias_constant};
 constexpr Rule kConvWindow{"window", "kernel, strides and dilations in [1, 255], pads in [0, 255]", conv_window};
 constexpr Rule kPoolWindow{"window", "kernel, strides and dilations in [1, 255], pads in [0, 255]", pool_window};
-constexpr Rule kTransposeWindow{"window", "kernel and strides in [1, 255], dilations 1", transpose_window};
+constexpr Rule kTransposeWindow{
+    "window", "strides in [1, 255]; the dilated kernel and the larger pad together up to 255", transpose_window};
 constexpr Rule kGemm{"gemm", "transA = 0, alpha = beta = 1 (what a constant operand can absorb is absorbed)",
                      canonical_gemm};
 constexpr Rule kGemmBias{"C", "C is a constant of one value, or of one value a column", gemm_bias};
@@ -186,6 +191,17 @@ std::vector<std::int64_t> whole_factors(const Shape& in, const Shape& out) {
   return factors;
 }
 
+namespace {
+
+constexpr const char* kMover = "reorder, load";
+constexpr const char* kView = "-";
+constexpr const char* kCopy = "strided copy";
+constexpr const char* kSeen = "another view of the same elements";
+
+}  // namespace
+
+bool only_moves(const Operator& entry) { return entry.unit == kMover || entry.unit == kView; }
+
 const std::vector<Operator>& operators() {
   static const std::vector<Operator> list = {
       {"Conv", "conv", "convolution, also grouped and depthwise", {&kRank, &kWeights, &kBias, &kConvWindow}},
@@ -193,12 +209,18 @@ const std::vector<Operator>& operators() {
        "conv, reorder",
        "one convolution a phase of the strides, then interleaved",
        {&kRank, &kWeights, &kBias, &kTransposeWindow}},
-      {"Gemm", "conv, gemm", "one row: 1x1 convolution; more: matrix product", {&kWeights, &kGemm, &kGemmBias}},
+      {"Gemm",
+       "conv, gemm",
+       "one row: 1x1 convolution; more: matrix product; transposition of A, a computed B or C are steps of their own",
+       {&kWeights, &kGemm, &kGemmBias}},
       {"MatMul", "conv, gemm", "matrix product, either operand an activation", {&kMatrices, &kBatch, &kMatrixSize}},
-      {"Add", "edp", "sum of two scales; broadcast operands are repeated first", {}},
-      {"Sub", "edp", "as Add", {}},
-      {"Mul", "edp", "product; by one constant a channel: depthwise convolution", {}},
-      {"Div", "edp", "product with the reciprocal", {&kDivisor}},
+      {"Add",
+       "edp, conv",
+       "sum of two scales, in the drain of a convolution before it; broadcast operands are repeated first",
+       {}},
+      {"Sub", "edp, conv", "as Add", {}},
+      {"Mul", "edp, conv", "product; by one constant a channel: depthwise convolution", {}},
+      {"Div", "edp, conv", "product with the reciprocal", {&kDivisor}},
       {"MaxPool", "edp", "maximum over windows", {&kRank, &kOneResult, &kPoolWindow}},
       {"GlobalMaxPool", "edp", "maximum over the map", {&kRank}},
       {"AveragePool", "edp", "average over windows, with both count rules", {&kRank, &kPoolWindow}},
@@ -209,26 +231,26 @@ const std::vector<Operator>& operators() {
       {"Relu", "edp", "clamp of the operator before it, or a requantisation", {}},
       {"Clip", "edp", "clamp of the operator before it, or a requantisation", {&kLimits}},
       {"PRelu", "edp, conv", "one slope: a table; one a channel: depthwise convolution and sum", {&kSlope}},
-      {"Concat", "reorder", "parts at the scale of the result", {}},
-      {"Split", "reorder", "strided copy", {&kParameters}},
-      {"Slice", "reorder", "strided copy, also with steps", {&kParameters}},
-      {"Pad", "reorder", "strided copies and a fill", {&kPadValue}},
-      {"Transpose", "reorder", "strided copy", {}},
-      {"Expand", "reorder", "strided copy", {&kParameters}},
-      {"Tile", "reorder", "strided copy", {&kParameters}},
-      {"Gather", "reorder", "strided copies", {&kParameters}},
-      {"DepthToSpace", "reorder", "strided copy", {}},
-      {"SpaceToDepth", "reorder", "strided copy", {}},
+      {"Concat", kMover, "parts at the scale of the result", {}},
+      {"Split", kMover, kCopy, {&kParameters}},
+      {"Slice", kMover, "strided copy, also with steps", {&kParameters}},
+      {"Pad", kMover, "strided copies and a fill", {&kPadValue}},
+      {"Transpose", kMover, kCopy, {}},
+      {"Expand", kMover, kCopy, {&kParameters}},
+      {"Tile", kMover, kCopy, {&kParameters}},
+      {"Gather", kMover, kCopy, {&kParameters}},
+      {"DepthToSpace", kMover, kCopy, {}},
+      {"SpaceToDepth", kMover, kCopy, {}},
       {"Resize",
-       "reorder, conv",
+       "reorder, load, conv",
        "nearest: strided copy; linear: one depthwise convolution a phase, interleaved",
        {&kParameters, &kResize}},
-      {"Reshape", "-", "another view of the same elements", {}},
-      {"Flatten", "-", "another view of the same elements", {}},
-      {"Squeeze", "-", "another view of the same elements", {}},
-      {"Unsqueeze", "-", "another view of the same elements", {}},
-      {"Identity", "-", "another view of the same elements", {}},
-      {"Dropout", "-", "another view of the same elements", {}},
+      {"Reshape", kView, kSeen, {}},
+      {"Flatten", kView, kSeen, {}},
+      {"Squeeze", kView, kSeen, {}},
+      {"Unsqueeze", kView, kSeen, {}},
+      {"Identity", kView, kSeen, {}},
+      {"Dropout", kView, kSeen, {}},
   };
   return list;
 }
@@ -264,7 +286,9 @@ std::string operators_page() {
       "<!-- Generated from compiler/legal/rules.cpp: tessera check --operators > docs/operators.md -->\n"
       "# Supported operators\n\n"
       "A node that keeps the rules runs on the unit named; one that breaks a rule, and any other operator that the\n"
-      "float interpreter has, is a host step, named and charged. What neither has is refused with its name.\n\n"
+      "float interpreter has, is a host step, named and charged. What neither has is refused with its name. A copy is\n"
+      "LOAD's where it starts in DRAM and is a few descriptors, REORDER's otherwise; of more than 64 boxes it is the\n"
+      "host's.\n\n"
       "| operator | unit | form | rules |\n|---|---|---|---|\n";
   for (const Operator& entry : operators()) {
     page += "| " + std::string(entry.op) + " | " + entry.unit + " | " + entry.form + " | ";

@@ -42,7 +42,7 @@ struct Rule {
 /// An operator of the NPU: where it runs, in what form, and its rules.
 struct Operator {
   const char* op;
-  const char* unit;  // conv, gemm, edp, reorder, - (no work)
+  const char* unit;  // conv, gemm, edp, reorder, load, - (no work)
   const char* form;
   std::vector<const Rule*> rules;
 };
@@ -52,6 +52,9 @@ struct Operator {
 [[nodiscard]] const Operator* find_operator(const Node& node);
 /// The first rule that the node breaks, nullptr when it is legal. The node's operator must be one of the NPU's.
 [[nodiscard]] const Rule* first_broken(const Subject& subject);
+
+/// Whether its results are elements of its first input, moved or seen in another shape.
+[[nodiscard]] bool only_moves(const Operator& entry);
 
 /// Element-wise functions of one value, which become a table; with constants of one element where they take several.
 [[nodiscard]] const std::vector<std::string>& table_functions();

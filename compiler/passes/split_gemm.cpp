@@ -17,9 +17,14 @@ class Split {
     return step(gemm, role, "Transpose", {matrix}, {shape[1], shape[0]}, {{"perm", Ints{1, 0}}});
   }
 
-  /// value * factor; the value itself for 1.
+  /// value * factor; the value itself for 1, a constant for a constant.
   std::string times(const Node& gemm, const std::string& role, const std::string& value, float factor) {
     if (factor == 1.0F) return value;
+    if (const Tensor* known = float_constant(graph_, value)) {
+      Tensor product = *known;
+      for (std::int64_t i = 0; i < product.elements(); ++i) product.data<float>()[i] *= factor;
+      return add_constant(graph_, gemm, role, std::move(product));
+    }
     const std::string constant = add_constant(graph_, gemm, role + "_factor", float_tensor({}, {factor}));
     return step(gemm, role, "Mul", {value, constant}, graph_.shape_of(value), {});
   }

@@ -246,8 +246,7 @@ void Lowering::visit_integer(const Node& node) {
     if (found != quantized_.end()) dequantized_[input] = found->second;  // the same tensor, read as real numbers
   }
   const legal::Operator* entry = legal::find_operator(node);
-  const bool moves = entry != nullptr && (std::string(entry->unit) == "-" || std::string(entry->unit) == "reorder" ||
-                                          is_op(node, "MaxPool"));
+  const bool moves = entry != nullptr && (legal::only_moves(*entry) || is_op(node, "MaxPool"));
   if (!moves) {
     refuse(node, "on quantised values: expected DequantizeLinear before it and QuantizeLinear behind it");
   }
@@ -409,7 +408,10 @@ bool Lowering::emit_on_npu(const Node& node, const QNode& q, int output, const s
     }
   }
   if (is_op(node, "PRelu") && subject(node).constant_tensor(1)->elements() == 1) return false;  // a table
-  if (entry != table.end()) {
+  // Element by element: a Pad with the map's own values, a nearest Resize.
+  const bool mover = (is_op(node, "Pad") && node.string_attr("mode", "constant") != "constant") ||
+                     (is_op(node, "Resize") && node.string_attr("mode", "nearest") == "nearest");
+  if (entry != table.end() && !mover) {
     (this->*entry->second.emit)(node, q, output);
     return true;
   }
@@ -455,8 +457,7 @@ int Lowering::find_operand(const std::string& value) {
 bool Lowering::moves_elements(const Node& node) const {
   const legal::Operator* op = legal::find_operator(node);
   if (op == nullptr || node.op == "Concat") return false;
-  const std::string unit = op->unit;
-  return (unit == "-" || unit == "reorder") && legal::first_broken(subject(node)) == nullptr;
+  return legal::only_moves(*op) && legal::first_broken(subject(node)) == nullptr;
 }
 
 int Lowering::operand(const Node& node, std::size_t input) {

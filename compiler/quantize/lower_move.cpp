@@ -37,9 +37,7 @@ std::optional<std::vector<QMove>> Lowering::moves_of(const Node& node, const std
     std::vector<std::int64_t> strides;
     const std::vector<std::int64_t> all = linear_strides(in);
     for (const std::int64_t d : node.ints_attr("perm", order)) strides.push_back(all[size_of(d)]);
-    const std::optional<QMove> piece = make_piece(0, 0, 0, out, strides, linear_strides(out));
-    if (!piece) return std::nullopt;
-    return std::vector<QMove>{*piece};
+    return make_pieces(0, 0, 0, out, strides, linear_strides(out));
   }
   if (element_count(in) > kMostNumbered) return std::nullopt;
   Tensor numbers = Tensor::make(DType::f32, in);
@@ -129,10 +127,6 @@ void Lowering::emit_concat(const Node& node, QNode q, int output) {
 
 void Lowering::emit_pad(const Node& node, QNode q, int output) {
   const Shape in = graph_.shape_of(node.inputs[0]);
-  if (node.string_attr("mode", "constant") != "constant") {
-    if (!emit_mover(node, q, output, node.outputs[0])) refuse(node, "is more than ", kMostPieces, " strided copies");
-    return;
-  }
   const Storage storage = storage_of(output);
   const double value = node.inputs.size() > 2 && !node.inputs[2].empty() ? real_constant(node, 2).at(0) : 0.0;
   std::vector<std::int64_t> pads = graph_.constants.at(node.inputs[1]).as_ints();
@@ -173,19 +167,16 @@ void Lowering::emit_pad(const Node& node, QNode q, int output) {
     q.hi = 127;
   }
   if (element_count(extent) > 0) {
-    const std::optional<QMove> piece = make_piece(0, from, to, extent, src, dst);
-    if (!piece) refuse(node, "of rank ", in.size(), ": expected at most 6 axes that differ");
-    q.pieces = {*piece};
+    std::optional<std::vector<QMove>> pieces = make_pieces(0, from, to, extent, src, dst);
+    if (!pieces) refuse(node, "is more than ", kMostPieces, " strided copies");
+    q.pieces = std::move(*pieces);
   }
   q.inputs = {input};
   push(std::move(q), output);
 }
 
 void Lowering::emit_resize(const Node& node, QNode q, int output) {
-  if (node.string_attr("mode", "nearest") != "nearest") {
-    return emit_linear_resize(node, std::move(q), operand(node, 0), output);
-  }
-  if (!emit_mover(node, q, output, node.outputs[0])) refuse(node, "is more than ", kMostPieces, " strided copies");
+  emit_linear_resize(node, std::move(q), operand(node, 0), output);
 }
 
 int Lowering::viewed(const Node& node, int input, const Shape& shape) {
@@ -217,11 +208,13 @@ int Lowering::expanded(const Node& node, int input, const Shape& shape) {
   for (std::size_t d = 0; d < wide.size(); ++d) {
     if (wide[d] == 1) src[d] = 0;
   }
-  const std::optional<QMove> piece = make_piece(0, 0, 0, shape, src, linear_strides(shape));
-  if (!piece)
-    refuse(node, "operand of ", shape_text(have), " repeated to ", shape_text(shape), ": expected at most 6 axes");
+  std::optional<std::vector<QMove>> pieces = make_pieces(0, 0, 0, shape, src, linear_strides(shape));
+  if (!pieces) {
+    refuse(node, "operand of ", shape_text(have), " repeated to ", shape_text(shape), " is more than ", kMostPieces,
+           " strided copies");
+  }
   QNode move = step_of(node, QOp::move, "repeat_" + tensor(input).name);
-  move.pieces = {*piece};
+  move.pieces = std::move(*pieces);
   move.inputs = {input};
   const int output = new_tensor(move.name, shape, storage_of(input));
   push(std::move(move), output);

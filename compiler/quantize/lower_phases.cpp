@@ -16,6 +16,8 @@ std::size_t size_of(std::int64_t v) { return static_cast<std::size_t>(v); }
 ///
 ///   o = p + s j, o + pad = s i + k  =>  k = k0 + s t with k0 = (p + pad) mod s, i = j + (p + pad - k0) / s - t
 ///
+/// k counts the dilated kernel's positions; those between two dilated elements are zero.
+///
 /// Example: s = 2, kernel 3, pad 1, p = 0: k0 = 1, one tap (k = 1) at i = j. p = 1: k0 = 0, taps k = 2, 0 at i = j, j
 /// + 1.
 struct PhaseAxis {
@@ -23,13 +25,15 @@ struct PhaseAxis {
   std::int64_t pad_begin = 0, pad_end = 0, outputs = 0;
 };
 
-PhaseAxis phase_axis(std::int64_t phase, std::int64_t stride, std::int64_t kernel, std::int64_t pad, std::int64_t in,
-                     std::int64_t out) {
+PhaseAxis phase_axis(std::int64_t phase, std::int64_t stride, std::int64_t kernel, std::int64_t dilation,
+                     std::int64_t pad, std::int64_t in, std::int64_t out) {
   PhaseAxis axis;
   axis.outputs = phase < out ? (out - phase + stride - 1) / stride : 0;
   const std::int64_t first = (phase + pad) % stride;
   std::int64_t shift = (phase + pad - first) / stride;
-  for (std::int64_t k = first; k < kernel; k += stride) axis.taps.insert(axis.taps.begin(), k);
+  for (std::int64_t k = first; k <= dilation * (kernel - 1); k += stride) {
+    axis.taps.insert(axis.taps.begin(), k % dilation == 0 ? k / dilation : -1);
+  }
   if (axis.taps.empty()) {
     axis.taps = {-1};
     shift = 0;
@@ -98,8 +102,9 @@ void Lowering::emit_transposed_conv(const Node& node, QNode q, int output) {
   const std::int64_t count = sy * sx;
   std::vector<int> phases;
   for (std::int64_t i = 0; i < count; ++i) {
-    const PhaseAxis y = phase_axis(i / sx, sy, kh, flat ? 0 : window.pads_begin[0], in[2], out[2]);
-    const PhaseAxis x = phase_axis(i % sx, sx, kw, window.pads_begin.back(), in[3], out[3]);
+    const PhaseAxis y =
+        phase_axis(i / sx, sy, kh, flat ? 1 : window.dilations[0], flat ? 0 : window.pads_begin[0], in[2], out[2]);
+    const PhaseAxis x = phase_axis(i % sx, sx, kw, window.dilations.back(), window.pads_begin.back(), in[3], out[3]);
     phases.push_back(-1);
     if (y.outputs == 0 || x.outputs == 0) continue;
     QNode phase = q;

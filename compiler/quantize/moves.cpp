@@ -1,6 +1,7 @@
 #include "compiler/quantize/moves.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace tessera::compiler {
 namespace {
@@ -79,9 +80,11 @@ std::vector<std::int64_t> linear_strides(const Shape& shape) {
   return strides;
 }
 
-std::optional<QMove> make_piece(int input, std::int64_t src_offset, std::int64_t dst_offset,
-                                const std::vector<std::int64_t>& extent, const std::vector<std::int64_t>& src_stride,
-                                const std::vector<std::int64_t>& dst_stride) {
+namespace {
+
+/// Loops of one left out, loops that continue each other merged; outermost first.
+std::vector<Loop> merged_loops(const std::vector<std::int64_t>& extent, const std::vector<std::int64_t>& src_stride,
+                               const std::vector<std::int64_t>& dst_stride) {
   std::vector<Loop> loops;
   for (std::size_t d = 0; d < extent.size(); ++d) {
     if (extent[d] != 1) loops.push_back({extent[d], src_stride[d], dst_stride[d]});
@@ -95,8 +98,13 @@ std::optional<QMove> make_piece(int input, std::int64_t src_offset, std::int64_t
       merged.push_back(loop);
     }
   }
+  return merged;
+}
+
+constexpr std::size_t kLoops = std::tuple_size<decltype(QMove::count)>::value;
+
+QMove piece_of(int input, std::int64_t src_offset, std::int64_t dst_offset, const std::vector<Loop>& merged) {
   QMove piece;
-  if (merged.size() > piece.count.size()) return std::nullopt;
   piece.input = input;
   piece.src_offset = src_offset;
   piece.dst_offset = dst_offset;
@@ -107,6 +115,45 @@ std::optional<QMove> make_piece(int input, std::int64_t src_offset, std::int64_t
     piece.dst_stride[first + i] = merged[i].dst;
   }
   return piece;
+}
+
+}  // namespace
+
+std::optional<QMove> make_piece(int input, std::int64_t src_offset, std::int64_t dst_offset,
+                                const std::vector<std::int64_t>& extent, const std::vector<std::int64_t>& src_stride,
+                                const std::vector<std::int64_t>& dst_stride) {
+  const std::vector<Loop> merged = merged_loops(extent, src_stride, dst_stride);
+  if (merged.size() > kLoops) return std::nullopt;
+  return piece_of(input, src_offset, dst_offset, merged);
+}
+
+std::optional<std::vector<QMove>> make_pieces(int input, std::int64_t src_offset, std::int64_t dst_offset,
+                                              const std::vector<std::int64_t>& extent,
+                                              const std::vector<std::int64_t>& src_stride,
+                                              const std::vector<std::int64_t>& dst_stride) {
+  std::vector<Loop> inner = merged_loops(extent, src_stride, dst_stride);
+  std::vector<QMove> pieces = {QMove{}};
+  pieces[0].src_offset = src_offset;
+  pieces[0].dst_offset = dst_offset;
+  while (inner.size() > kLoops) {
+    const auto shortest =
+        std::min_element(inner.begin(), inner.end(), [](const Loop& a, const Loop& b) { return a.count < b.count; });
+    if (static_cast<std::int64_t>(pieces.size()) * shortest->count > static_cast<std::int64_t>(kMostPieces)) {
+      return std::nullopt;
+    }
+    std::vector<QMove> spelled;
+    for (const QMove& at : pieces) {
+      for (std::int64_t i = 0; i < shortest->count; ++i) {
+        spelled.push_back(at);
+        spelled.back().src_offset += i * shortest->src;
+        spelled.back().dst_offset += i * shortest->dst;
+      }
+    }
+    pieces = std::move(spelled);
+    inner.erase(shortest);
+  }
+  for (QMove& piece : pieces) piece = piece_of(input, piece.src_offset, piece.dst_offset, inner);
+  return pieces;
 }
 
 std::optional<std::vector<QMove>> pieces_of(const std::vector<std::int64_t>& source, const Shape& shape) {
@@ -147,9 +194,9 @@ std::optional<std::vector<QMove>> pieces_of(const std::vector<std::int64_t>& sou
         dst_stride.push_back(loop.dst * strides[d]);
       }
     }
-    const std::optional<QMove> piece = make_piece(0, src, dst, extent, src_stride, dst_stride);
-    if (!piece) return std::nullopt;
-    pieces.push_back(*piece);
+    const std::optional<std::vector<QMove>> boxes = make_pieces(0, src, dst, extent, src_stride, dst_stride);
+    if (!boxes || pieces.size() + boxes->size() > kMostPieces) return std::nullopt;
+    pieces.insert(pieces.end(), boxes->begin(), boxes->end());
     for (std::size_t d = choice.size(); d > 0 && ++choice[d - 1] == segments[d - 1].size(); --d) choice[d - 1] = 0;
   }
   return pieces;

@@ -23,6 +23,13 @@ inline constexpr std::size_t kMostPieces = 64;
                                               const std::vector<std::int64_t>& src_stride,
                                               const std::vector<std::int64_t>& dst_stride);
 
+/// The same as several boxes where six loops are too few: the shortest loops are spelled out. nullopt: more than
+/// kMostPieces.
+[[nodiscard]] std::optional<std::vector<QMove>> make_pieces(int input, std::int64_t src_offset, std::int64_t dst_offset,
+                                                            const std::vector<std::int64_t>& extent,
+                                                            const std::vector<std::int64_t>& src_stride,
+                                                            const std::vector<std::int64_t>& dst_stride);
+
 /// The boxes of an operator that only moves elements: source[i] is the linear source of output element i of `shape`.
 /// Works where the source is a sum of one function an axis (slices, transposes, repeats, nearest resizing, shuffles);
 /// nullopt otherwise, or when more than kMostPieces come out.

@@ -5,7 +5,6 @@
 
 #include "compiler/interpret/qgraph_interpreter.hpp"
 #include "hw/common/error.hpp"
-#include "isa/program/semaphores.hpp"
 #include "isa/semantics/requantize.hpp"
 #include "random_graph.hpp"
 #include "run_program.hpp"
@@ -22,17 +21,8 @@ isa::Program compiled(const QGraph& graph, const isa::ChipConfig& chip, Schedule
 }
 
 void expect_equal(const QGraph& graph, const isa::ChipConfig& chip, ScheduleKind kind, std::uint64_t seed) {
-  const std::vector<Tensor> inputs = testing::random_inputs(graph, seed + 1000);
-  const std::vector<Tensor> expected = interpret(graph, inputs);
-  const isa::Program program = compiled(graph, chip, kind);
-  EXPECT_EQ(isa::check_semaphores(program), std::vector<std::string>{});
-  EXPECT_EQ(isa::check_semaphore_balance(program), std::vector<std::string>{});
-  const auto outputs = testing::run_program(program, chip, inputs, seed);
-  ASSERT_EQ(outputs.size(), expected.size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    ASSERT_EQ(outputs[i], expected[i].bytes) << chip.name << ", seed " << seed << ", output " << i;
-  }
-  ASSERT_EQ(testing::run_on_reference(program, chip, inputs), outputs) << chip.name << ", seed " << seed;
+  testing::expect_program_computes(graph, compiled(graph, chip, kind), chip,
+                                   testing::random_inputs(graph, seed + 1000), seed);
 }
 
 class RandomGraphs : public ::testing::TestWithParam<const char*> {};

@@ -8,10 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "compiler/host/host_step.hpp"
+#include "compiler/interpret/qgraph_interpreter.hpp"
 #include "hw/common/random.hpp"
 #include "hw/models/dram/storage.hpp"
 #include "hw/reference/reference.hpp"
 #include "isa/isa.hpp"
+#include "isa/program/semaphores.hpp"
 #include "isa/semantics/execute.hpp"
 
 namespace tessera::compiler::testing {
@@ -202,6 +204,19 @@ std::vector<std::vector<std::uint8_t>> run_on_reference(const isa::Program& prog
     dram.read(address(t), outputs.back().data(), outputs.back().size());
   }
   return outputs;
+}
+
+void expect_program_computes(const QGraph& graph, const isa::Program& program, const isa::ChipConfig& chip,
+                             const std::vector<Tensor>& inputs, std::uint64_t seed) {
+  const std::vector<Tensor> expected = interpret(graph, inputs);
+  EXPECT_EQ(isa::check_semaphores(program), std::vector<std::string>{});
+  EXPECT_EQ(isa::check_semaphore_balance(program), std::vector<std::string>{});
+  const auto outputs = run_program(program, chip, inputs, seed);
+  ASSERT_EQ(outputs.size(), expected.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    ASSERT_EQ(outputs[i], expected[i].bytes) << chip.name << ", seed " << seed << ", output " << i;
+  }
+  ASSERT_EQ(run_on_reference(program, chip, inputs), outputs) << chip.name << ", seed " << seed;
 }
 
 }  // namespace tessera::compiler::testing

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.hpp"
+#include "compiler/ir/qgraph.hpp"
 #include "isa/chip.hpp"
 #include "isa/program/program.hpp"
 
@@ -20,5 +21,9 @@ namespace tessera::compiler::testing {
 [[nodiscard]] std::vector<std::vector<std::uint8_t>> run_on_reference(const isa::Program& program,
                                                                       const isa::ChipConfig& chip,
                                                                       const std::vector<Tensor>& inputs);
+
+/// Semaphores are sound, and `graph` on these inputs equals the program in a random interleaving and on the reference.
+void expect_program_computes(const QGraph& graph, const isa::Program& program, const isa::ChipConfig& chip,
+                             const std::vector<Tensor>& inputs, std::uint64_t seed);
 
 }  // namespace tessera::compiler::testing

@@ -38,7 +38,10 @@ TEST(Legal, Windows) {
   EXPECT_EQ(broken_unary("Conv", {1, 2, 300, 8}, {}, {zeros({3, 2, 256, 3})}), "window");
   EXPECT_EQ(broken_unary("Conv", {1, 2, 4, 4, 4}, {}, {zeros({3, 2, 1, 1, 1})}), "rank");
   EXPECT_EQ(broken_unary("ConvTranspose", {1, 2, 8, 8}, {}, {zeros({2, 3, 2, 2})}), "");
-  EXPECT_EQ(broken_unary("ConvTranspose", {1, 2, 8, 8}, {{"dilations", Ints{2, 1}}}, {zeros({2, 3, 2, 2})}), "window");
+  EXPECT_EQ(broken_unary("ConvTranspose", {1, 2, 8, 8}, {{"dilations", Ints{2, 1}}}, {zeros({2, 3, 2, 2})}), "");
+  EXPECT_EQ(broken_unary("ConvTranspose", {1, 2, 8, 8}, {{"dilations", Ints{127, 1}}}, {zeros({2, 3, 3, 2})}), "");
+  EXPECT_EQ(broken_unary("ConvTranspose", {1, 2, 8, 8}, {{"dilations", Ints{128, 1}}}, {zeros({2, 3, 3, 2})}),
+            "window");
   EXPECT_EQ(broken_unary("MaxPool", {1, 2, 300, 8}, {{"kernel_shape", Ints{256, 1}}}), "window");
 }
 
