@@ -22,12 +22,27 @@ bool fits_fields(const Window& w) {
          within(w.pads_end, 0);
 }
 
-bool conv_window(const Subject& s) {
-  const Shape& w = s.shape(1);
-  return fits_fields(resolve_window(s.node(), s.shape(0), Shape(w.begin() + 2, w.end())));
+/// Whether every window holds an element of the map, whatever the map's size.
+bool pads_within_kernel(const Window& w, std::size_t axis) {
+  return std::max(w.pads_begin[axis], w.pads_end[axis]) <= w.dilations[axis] * (w.kernel[axis] - 1);
 }
 
-bool pool_window(const Subject& s) { return fits_fields(resolve_window(s.node(), s.shape(0), {})); }
+bool conv_window(const Subject& s) {
+  const Shape& shape = s.shape(1);
+  const Window w = resolve_window(s.node(), s.shape(0), Shape(shape.begin() + 2, shape.end()));
+  for (std::size_t d = 0; d < w.kernel.size(); ++d) {  // wider pads become part of the kernel
+    if (!pads_within_kernel(w, d) && w.pads_begin[d] + w.pads_end[d] > kLargestField) return false;
+  }
+  return fits_fields(w);
+}
+
+bool pool_window(const Subject& s) {
+  const Window w = resolve_window(s.node(), s.shape(0), {});
+  for (std::size_t d = 0; d < w.kernel.size(); ++d) {
+    if (!pads_within_kernel(w, d)) return false;
+  }
+  return fits_fields(w);
+}
 
 bool second_constant(const Subject& s) { return s.constant(1); }
 
@@ -132,8 +147,13 @@ bool slope_channels(const Subject& s) {
 constexpr Rule kRank{"rank", "input of rank 3 or 4 (N, C and one or two spatial axes)", rank_3_or_4};
 constexpr Rule kWeights{"weights", "the second operand is a constant", second_constant};
 constexpr Rule kBias{"bias", "the bias is a constant", bias_constant};
-constexpr Rule kConvWindow{"window", "kernel, strides and dilations in [1, 255], pads in [0, 255]", conv_window};
-constexpr Rule kPoolWindow{"window", "kernel, strides and dilations in [1, 255], pads in [0, 255]", pool_window};
+constexpr Rule kConvWindow{"window",
+                           "kernel, strides and dilations in [1, 255], pads in [0, 255], those of an axis together "
+                           "where one exceeds the dilated kernel",
+                           conv_window};
+constexpr Rule kPoolWindow{
+    "window", "kernel, strides and dilations in [1, 255], pads in [0, 255] and smaller than the dilated kernel",
+    pool_window};
 constexpr Rule kTransposeWindow{
     "window", "strides in [1, 255]; the dilated kernel and the larger pad together up to 255", transpose_window};
 constexpr Rule kGemm{"gemm", "transA = 0, alpha = beta = 1 (what a constant operand can absorb is absorbed)",

@@ -68,6 +68,28 @@ void Lowering::set_conv_numbers(const Node& node, const QuantizedConstant& weigh
   }
 }
 
+namespace {
+
+/// Where bottom padding exceeds the kernel, the last windows lie below the map, which the machine does not have: rows
+/// of zeros above the kernel let them reach it. Example: 1x1 with pads of 1 on 5 rows becomes 2x1, pad_top 2.
+void let_windows_reach_map(const Shape& in, const Shape& out, QNode* q) {
+  const std::int64_t last = (out[2] - 1) * q->sy - q->pad_top;
+  if (last < in[2]) return;
+  const std::int64_t rows = (last - in[2]) / q->dy + 1;
+  const auto width = static_cast<std::ptrdiff_t>(q->kw);
+  const std::ptrdiff_t kernel = q->kh * width;
+  std::vector<std::int8_t> weights;
+  for (auto at = q->weights.begin(); at != q->weights.end(); at += kernel) {
+    weights.insert(weights.end(), size_of(rows * width), static_cast<std::int8_t>(q->weight_zero_point));
+    weights.insert(weights.end(), at, at + kernel);
+  }
+  q->weights = std::move(weights);
+  q->kh += static_cast<int>(rows);
+  q->pad_top += static_cast<int>(rows * q->dy);
+}
+
+}  // namespace
+
 void Lowering::emit_conv(const Node& node, QNode q, int output) {
   q.op = QOp::conv;
   const int input = operand(node, 0);
@@ -96,6 +118,7 @@ void Lowering::emit_conv(const Node& node, QNode q, int output) {
   q.inputs = {input};
   q.macs = macs(graph_, node);
   set_conv_numbers(node, *weights, bias_sums(node, 2, *weights, storage_of(input).scale, w[0]), &q, input, output);
+  let_windows_reach_map(shape_of(input), shape_of(output), &q);
   push(std::move(q), output);
 }
 

@@ -58,12 +58,30 @@ void Lowering::emit_product(const Node& node, QNode q, int output) {
   push(std::move(q), output);
 }
 
+int Lowering::narrowed_by_maxima(const Node& node, int input) {
+  constexpr std::int64_t kLargest = 255;
+  const Shape in = shape_of(input);
+  if (in[2] <= kLargest && in[3] <= kLargest) return input;
+  QNode part = step_of(node, QOp::max_pool, "maxima_" + tensor(input).name);
+  part.kh = part.sy = static_cast<int>(std::min(in[2], kLargest));
+  part.kw = part.sx = static_cast<int>(std::min(in[3], kLargest));
+  const std::int64_t rows = (in[2] + part.kh - 1) / part.kh;
+  const std::int64_t columns = (in[3] + part.kw - 1) / part.kw;
+  part.pad_bottom = static_cast<int>(rows * part.kh - in[2]);
+  part.pad_right = static_cast<int>(columns * part.kw - in[3]);
+  part.inputs = {input};
+  const int output = new_tensor(part.name, {in[0], in[1], rows, columns}, storage_of(input));
+  push(std::move(part), output);
+  return narrowed_by_maxima(node, output);
+}
+
 void Lowering::emit_pool(const Node& node, QNode q, int output) {
   q.op = QOp::max_pool;
-  const int input = operand(node, 0);
+  int input = operand(node, 0);
   if (is_op(node, "MaxPool")) {
     set_window(resolve_window(node, graph_.shape_of(node.inputs[0]), {}), &q);
   } else {
+    input = narrowed_by_maxima(node, input);
     q.kh = static_cast<int>(shape_of(input)[2]);
     q.kw = static_cast<int>(shape_of(input)[3]);
   }
@@ -110,15 +128,14 @@ void Lowering::emit_reduce(const Node& node, QNode q, int output) {
   const bool spatial = (in.size() == 3 || in.size() == 4) && first == 2 && inner == 1;
   Shape reduced;
   if (spatial) {
-    q.kh = static_cast<int>(shape_of(input)[2]);
-    q.kw = static_cast<int>(shape_of(input)[3]);
     reduced = {in[0], in[1], 1, 1};
   } else {
     input = viewed(node, input, inner == 1 ? Shape{1, outer, 1, length} : Shape{1, outer, length, inner});
-    q.kh = inner == 1 ? 1 : static_cast<int>(length);
-    q.kw = inner == 1 ? static_cast<int>(length) : 1;
     reduced = {1, outer, 1, inner};
   }
+  if (is_op(node, "ReduceMax") && inner == 1) input = narrowed_by_maxima(node, input);
+  q.kh = static_cast<int>(shape_of(input)[2]);
+  q.kw = inner == 1 ? static_cast<int>(shape_of(input)[3]) : 1;
   const int result = new_tensor(node.name + "_reduced", reduced, storage_of(output));
   if (is_op(node, "ReduceMax")) {
     q.op = QOp::max_pool;

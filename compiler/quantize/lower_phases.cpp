@@ -42,6 +42,8 @@ PhaseAxis phase_axis(std::int64_t phase, std::int64_t stride, std::int64_t kerne
   for (; axis.pad_begin < 0; ++axis.pad_begin) axis.taps.insert(axis.taps.begin(), -1);
   axis.pad_end = axis.outputs - 1 + static_cast<std::int64_t>(axis.taps.size()) - in - axis.pad_begin;
   for (; axis.pad_end < 0; ++axis.pad_end) axis.taps.push_back(-1);
+  // The last window reaches back to the map: none sees padding alone.
+  for (; axis.outputs - 1 - axis.pad_begin >= in; ++axis.pad_begin) axis.taps.insert(axis.taps.begin(), -1);
   return axis;
 }
 

@@ -63,6 +63,8 @@ class Lowering {
   void emit_pool(const Node& node, QNode q, int output);
   void emit_average(const Node& node, QNode q, int output);
   void emit_reduce(const Node& node, QNode q, int output);
+  /// The maxima of a map under kernels as large as their fields: what remains fits one kernel.
+  int narrowed_by_maxima(const Node& node, int input);
   void emit_clamp(const Node& node, QNode q, int output);
   void emit_prelu(const Node& node, QNode q, int output);
   void emit_requantize(const Node& node, int input, QNode q, int output);

@@ -180,6 +180,12 @@ void reshape(OperatorModel& m) {
   m.test("Reshape", {m.activation(in), m.ints(target)});
 }
 
+/// Hundreds of maps of one pixel: more tokens between two queues than a semaphore counts.
+void reshape_to_many_batches(OperatorModel& m) {
+  const Shape in = {m.random.between(1, 3), m.random.between(1, 20), m.random.between(8, 13), 13};
+  m.test("Reshape", {m.activation(in), m.ints({-1, in[3]})});
+}
+
 void flatten(OperatorModel& m) {
   const Shape in = some(m);
   m.test("Flatten", {m.activation(in)}, {{"axis", m.random.between(0, static_cast<std::int64_t>(in.size()))}});
@@ -220,6 +226,7 @@ std::vector<OperatorFamily> move_families() {
           {"Tile", "Tile", mover, tile},
           {"Gather", "Gather", mover, gather},
           {"Reshape", "Reshape", mover, reshape},
+          {"ReshapeToManyBatches", "Reshape", mover, reshape_to_many_batches},
           {"Flatten", "Flatten", mover, flatten},
           {"Squeeze", "Squeeze", mover, squeeze},
           {"Unsqueeze", "Unsqueeze", mover, unsqueeze},

@@ -83,6 +83,10 @@ void reduce(OperatorModel& m, const char* op, bool axes_are_input) {
   m.test(op, inputs, std::move(attributes));
 }
 
+/// More values than a kernel field holds, in no whole number of kernels.
+void reduce_max_of_many(OperatorModel& m) {
+  m.test("ReduceMax", {m.activation({m.random.between(1, 3), m.random.between(256, 1100)})}, {{"axes", Ints{1}}});
+}
 void reduce_mean(OperatorModel& m) { reduce(m, "ReduceMean", false); }
 void reduce_max(OperatorModel& m) { reduce(m, "ReduceMax", false); }
 void reduce_sum(OperatorModel& m) { reduce(m, "ReduceSum", true); }
@@ -156,6 +160,7 @@ std::vector<OperatorFamily> value_families() {
           {"DivByConstant", "Div", constant, divide},
           {"ReduceMean", "ReduceMean", {"edp"}, reduce_mean},
           {"ReduceMax", "ReduceMax", {"edp"}, reduce_max},
+          {"ReduceMaxOfMany", "ReduceMax", {"edp"}, reduce_max_of_many},
           {"ReduceSum", "ReduceSum", {"edp"}, reduce_sum},
           {"Relu", "Relu", {"edp"}, relu},
           {"Clip", "Clip", {"edp"}, clip},

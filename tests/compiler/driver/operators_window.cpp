@@ -37,6 +37,11 @@ void conv_of(OperatorModel& m, const Shape& in, std::int64_t group, std::int64_t
   weights.insert(weights.end(), w.kernel.begin(), w.kernel.end());
   Attributes attributes = attributes_of(w);
   attributes["group"] = group;
+  if (m.random.chance(1, 6)) {  // windows that see nothing but padding
+    Ints pads = w.pads;
+    for (std::int64_t& pad : pads) pad += m.random.between(0, 3);
+    attributes["pads"] = pads;
+  }
   if (m.random.chance(1, 5)) {
     attributes.erase("pads");
     attributes["dilations"] = Ints(w.kernel.size(), 1);
@@ -123,6 +128,10 @@ void average_pool(OperatorModel& m) {
 }
 
 void global_average_pool(OperatorModel& m) { m.test("GlobalAveragePool", {m.activation(flat_or_map(m))}); }
+void global_max_pool_of_long_rows(OperatorModel& m) {
+  m.test("GlobalMaxPool",
+         {m.activation({1, m.random.between(1, 9), m.random.between(1, 2), m.random.between(250, 600)})});
+}
 void global_max_pool(OperatorModel& m) { m.test("GlobalMaxPool", {m.activation(flat_or_map(m))}); }
 
 Attributes nearest(Random& random) {
@@ -178,9 +187,10 @@ std::vector<OperatorFamily> window_families() {
           {"AveragePool", "AveragePool", {"edp"}, average_pool},
           {"GlobalAveragePool", "GlobalAveragePool", {"edp"}, global_average_pool},
           {"GlobalMaxPool", "GlobalMaxPool", {"edp"}, global_max_pool},
+          {"GlobalMaxPoolOfLongRows", "GlobalMaxPool", {"edp"}, global_max_pool_of_long_rows},
           {"ResizeNearestByFactors", "Resize", {"reorder", "load", "edp", "-"}, resize_nearest_by_factors},
           {"ResizeNearestToSizes", "Resize", {"reorder", "load", "edp", "-"}, resize_nearest_to_sizes},
-          {"ResizeLinear", "Resize", {"conv", "-"}, resize_linear},
+          {"ResizeLinear", "Resize", {"conv", "edp", "-"}, resize_linear},
           {"ResizeLinearInTwoPasses", "Resize", {"conv"}, resize_linear_in_two_passes, 2.01}};
 }
 

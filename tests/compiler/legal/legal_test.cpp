@@ -42,7 +42,14 @@ TEST(Legal, Windows) {
   EXPECT_EQ(broken_unary("ConvTranspose", {1, 2, 8, 8}, {{"dilations", Ints{127, 1}}}, {zeros({2, 3, 3, 2})}), "");
   EXPECT_EQ(broken_unary("ConvTranspose", {1, 2, 8, 8}, {{"dilations", Ints{128, 1}}}, {zeros({2, 3, 3, 2})}),
             "window");
+  EXPECT_EQ(broken_unary("Conv", {1, 2, 9, 8}, {{"pads", Ints{127, 0, 128, 0}}}, {zeros({3, 2, 1, 1})}), "");
+  EXPECT_EQ(broken_unary("Conv", {1, 2, 9, 8}, {{"pads", Ints{128, 0, 128, 0}}}, {zeros({3, 2, 1, 1})}), "window");
   EXPECT_EQ(broken_unary("MaxPool", {1, 2, 300, 8}, {{"kernel_shape", Ints{256, 1}}}), "window");
+  const auto padded = [](std::int64_t pad) {
+    return broken_unary("AveragePool", {1, 2, 9, 8}, {{"kernel_shape", Ints{3, 1}}, {"pads", Ints{0, 0, pad, 0}}});
+  };
+  EXPECT_EQ(padded(2), "");
+  EXPECT_EQ(padded(3), "window");
 }
 
 TEST(Legal, Constants) {
