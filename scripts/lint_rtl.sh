@@ -1,10 +1,27 @@
 #!/usr/bin/env bash
-# verilator --lint-only -Wall of the RTL, with packages generated for the chips it is built for.
+# verilator --lint-only -Wall of the RTL, with packages generated for every chip shape it is built for: the chips that
+# CMake verilates, and the shapes of the lock-step runs (a chip, then KEY=VALUE overrides).
+# usage: scripts/lint_rtl.sh [CHIP [KEY=VALUE]...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 /usr/bin/python3 isa/generate.py --out "$work"
-/usr/bin/python3 hw/rtl/generate_chip_package.py hw/configs/tiny.json "$work"
-verilator --lint-only -Wall --assert --top-module tessera_core hw/rtl/lint_waivers.vlt \
-  "$work/tessera_isa_pkg.sv" "$work/tessera_chip_pkg.sv" -f hw/rtl/files.f
+
+lint() {
+  local chip=$1
+  /usr/bin/python3 hw/rtl/generate_chip_package.py "hw/configs/$chip.json" "$work" "${@:2}"
+  if ! verilator --lint-only -Wall --assert --top-module tessera_core hw/rtl/lint_waivers.vlt \
+    "$work/tessera_isa_pkg.sv" "$work/tessera_chip_pkg.sv" -f hw/rtl/files.f; then
+    echo "lint_rtl: chip $*" >&2
+    return 1
+  fi
+}
+
+if [ $# -gt 0 ]; then
+  lint "$@"
+  exit
+fi
+lint tiny
+lint tiny sram.banks=1 sram.size_bytes=65536
+lint tiny axi.data_bytes=16 axi.max_burst_beats=2 axi.read_outstanding=1 load.in_flight=1 store.in_flight=1

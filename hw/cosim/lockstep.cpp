@@ -198,12 +198,14 @@ LockstepResult run_lockstep(const isa::Program& program, const isa::ChipConfig& 
   return result;
 }
 
-LockstepResult run_random_lockstep(const std::string& chip, std::uint64_t seed, int count,
-                                   const std::function<void(int)>& progress) {
+LockstepResult run_random_lockstep(const std::string& chip, const std::vector<std::string>& sets, std::uint64_t seed,
+                                   int count, const std::function<void(int)>& progress) {
   LockstepResult all;
   for (int i = 0; i < count; ++i) {
     const std::uint64_t one = seed + static_cast<std::uint64_t>(i);
-    const isa::ChipConfig config = isa::load_chip(chip, random_memory(one));
+    std::vector<std::string> all_sets = random_memory(one);
+    all_sets.insert(all_sets.end(), sets.begin(), sets.end());
+    const isa::ChipConfig config = isa::load_chip(chip, all_sets);
     const int instructions =
         kInstructionsAtLeast + static_cast<int>(Random(one).below(kInstructionsAtMost - kInstructionsAtLeast + 1));
     LockstepOptions options;

@@ -39,8 +39,9 @@ struct LockstepOptions {
                                           const isa::ChipConfig& model_chip, const LockstepOptions& options);
 
 /// `count` random programs from `seed` on, each on its own memory (random_program.hpp). `chip` names a chip of the
-/// slice. `progress` is told the number of programs done.
-[[nodiscard]] LockstepResult run_random_lockstep(const std::string& chip, std::uint64_t seed, int count,
+/// slice, `sets` override its values and those of the memory. `progress` is told the number of programs done.
+[[nodiscard]] LockstepResult run_random_lockstep(const std::string& chip, const std::vector<std::string>& sets,
+                                                 std::uint64_t seed, int count,
                                                  const std::function<void(int)>& progress = {});
 
 /// Two lines: coverage, and "lockstep: N programs, ...".

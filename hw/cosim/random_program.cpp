@@ -34,7 +34,7 @@ class Generator {
   Generator(const isa::ChipConfig& chip, std::uint64_t seed) : chip_(chip), random_(seed) {
     const std::int64_t bank = chip.sram.size_bytes;
     // A window of the scratchpad that begins in one bank and ends in the same or one of the next: streams meet.
-    begin_ = bank * random_.between(0, chip.sram.banks - 2) + bank / 2;
+    begin_ = bank * random_.between(0, std::max<std::int64_t>(chip.sram.banks - 2, 0)) + bank / 2;
     size_ = std::min(random_.between(bank / 4, 2 * bank), chip.sram.banks * bank - begin_ - kParamRoom);
   }
 

@@ -1,6 +1,5 @@
 #include "hw/cosim/rtl_core.hpp"
 
-#include <cstring>
 #include <utility>
 
 #include "hw/common/error.hpp"
@@ -18,13 +17,16 @@ namespace {
 constexpr auto kStore = static_cast<std::size_t>(Manager::store);
 }
 
-RtlCore::RtlCore(const sc_core::sc_module_name& name, hw::DramStorage& dram, RtlListener& listener)
+RtlCore::RtlCore(const sc_core::sc_module_name& name, const isa::ChipConfig& chip, hw::DramStorage& dram,
+                 RtlListener& listener)
     : sc_module(name),
       fetch_isock("fetch_isock"),
       load_isock("load_isock"),
       store_isock("store_isock"),
       dram_(dram),
       listener_(listener),
+      data_bytes_(static_cast<std::size_t>(chip.axi.data_bytes)),
+      rtl_(chip),
       evaluate_event_("evaluate"),
       commit_event_("commit") {
   fetch_isock.register_nb_transport_bw(this, &RtlCore::nb_bw, static_cast<int>(Manager::fetch));
@@ -65,10 +67,9 @@ tlm::tlm_sync_enum RtlCore::nb_bw(int manager, tlm::tlm_generic_payload& trans, 
     std::deque<Burst>& bursts = bursts_[m];
     TESSERA_CHECK(!bursts.empty() && bursts.front().trans == &trans, "a beat out of request order");
     Burst& burst = bursts.front();
-    std::array<std::uint8_t, kDataBytes> data{};
-    dram_.read(burst.address + static_cast<std::uint64_t>(burst.moved++) * kDataBytes, data.data(), data.size());
-    std::memcpy(&in_.data[m], data.data(), data.size());
-    axi_bytes_[m] += kDataBytes;
+    dram_.read(burst.address + static_cast<std::uint64_t>(burst.moved++) * data_bytes_, in_.data[m].data(),
+               data_bytes_);
+    axi_bytes_[m] += static_cast<Bytes>(data_bytes_);
     if (last) bursts.pop_front();
   }
   if (!last) return tlm::TLM_ACCEPTED;
@@ -81,7 +82,7 @@ void RtlCore::offer(std::size_t manager, const AddressPins& request) {
   if (!request.valid || held_[manager]) return;
   tlm::tlm_generic_payload& trans =
       pool_.acquire(manager == kStore ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, request.address,
-                    static_cast<Manager>(manager), 0, request.beats, kDataBytes);
+                    static_cast<Manager>(manager), 0, request.beats, static_cast<int>(data_bytes_));
   bursts_[manager].push_back({&trans, request.address, request.beats, 0});
   tlm::tlm_phase phase = tlm::BEGIN_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
@@ -96,18 +97,18 @@ void RtlCore::take_write_beat(const CoreOutputs& out) {
   std::deque<Burst>& bursts = bursts_[kStore];
   TESSERA_CHECK(!bursts.empty(), "a W beat without AW");
   Burst& burst = bursts.front();
-  const std::uint64_t address = burst.address + static_cast<std::uint64_t>(burst.moved++) * kDataBytes;
-  for (std::size_t i = 0; i < out.w_data.size(); ++i) {
-    if ((out.w_strobes >> i & 1u) != 0) dram_.write(address + i, &out.w_data[i], 1);
+  const std::uint64_t address = burst.address + static_cast<std::uint64_t>(burst.moved++) * data_bytes_;
+  for (std::size_t i = 0; i < data_bytes_; ++i) {
+    if ((out.w_strobes[i / 8] >> i % 8 & 1) != 0) dram_.write(address + i, &out.w_data[i], 1);
   }
-  axi_bytes_[kStore] += kDataBytes;
+  axi_bytes_[kStore] += static_cast<Bytes>(data_bytes_);
   TESSERA_CHECK(out.w_last == (burst.moved == burst.beats), "WLAST in beat ", burst.moved, " of ", burst.beats);
   if (out.w_last) bursts.pop_front();
 }
 
 void RtlCore::observe(Cycles n, const CoreOutputs& out) {
-  std::uint32_t one = 0, two = 0, three = 0;  // banks that at least so many units want
-  for (const std::uint32_t banks : out.req_banks) {
+  std::uint64_t one = 0, two = 0, three = 0;  // banks that at least so many units want
+  for (const std::uint64_t banks : out.req_banks) {
     three |= two & banks;
     two |= one & banks;
     one |= banks;
@@ -125,7 +126,7 @@ void RtlCore::observe(Cycles n, const CoreOutputs& out) {
 
 void RtlCore::on_evaluate() {
   const Cycles n = now_cycle();
-  const CoreOutputs out = rtl_.eval(in_);
+  const CoreOutputs& out = rtl_.eval(in_);
   for (std::size_t m = 0; m < out.request.size(); ++m) offer(m, out.request[m]);
   if (out.w_valid) take_write_beat(out);
   observe(n, out);
@@ -143,6 +144,10 @@ void RtlCore::on_commit() {
   (void)rtl_.eval(in_);  // the handshakes of this cycle
   rtl_.edge();
   in_ = CoreInputs{};
+  if (const std::string failure = rtl_.failure(); !failure.empty()) {
+    running_ = false;
+    listener_.on_assertion(failure, now_cycle());
+  }
   if (running_) notify_at(evaluate_event_, now_cycle() + 1, kEvaluate);
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <systemc>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "hw/models/dram/storage.hpp"
 #include "hw/tlm/axi.hpp"
 #include "hw/tlm/payload_pool.hpp"
+#include "isa/chip.hpp"
 
 namespace tessera::cosim {
 
@@ -40,12 +42,15 @@ class RtlListener {
   virtual void on_finish(int unit, Cycles n) = 0;
   /// The section is over (quiet) or nothing can move any more (stuck).
   virtual void on_stop(bool stuck, Cycles n) = 0;
+  /// An assertion of the RTL failed: the run is over.
+  virtual void on_assertion(const std::string& text, Cycles n) = 0;
 };
 
 class RtlCore : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(RtlCore);
-  RtlCore(const sc_core::sc_module_name& name, hw::DramStorage& dram, RtlListener& listener);
+  RtlCore(const sc_core::sc_module_name& name, const isa::ChipConfig& chip, hw::DramStorage& dram,
+          RtlListener& listener);
 
   tlm_utils::simple_initiator_socket_tagged<RtlCore> fetch_isock;
   tlm_utils::simple_initiator_socket_tagged<RtlCore> load_isock;
@@ -82,6 +87,7 @@ class RtlCore : public sc_core::sc_module {
 
   hw::DramStorage& dram_;
   RtlListener& listener_;
+  std::size_t data_bytes_;  // of a beat
   VerilatedCore rtl_;
   CoreInputs in_;  // of this cycle
   tlm_base::PayloadPool pool_;

@@ -48,6 +48,9 @@ class Driver : public sc_core::sc_module, public RtlListener {
   void on_start(int unit, Cycles n) override;
   void on_finish(int unit, Cycles n) override;
   void on_stop(bool stuck, Cycles n) override;
+  void on_assertion(const std::string& text, Cycles n) override {
+    fail(detail::concat(text, " failed (in cycle ", n, ")"));
+  }
 
  private:
   void on_event();
@@ -218,7 +221,7 @@ RtlRun run_on_rtl(const isa::Program& program, const isa::ChipConfig& chip, cons
   check_slice(program, chip);
   tlm_base::Simulation simulation;
   Driver driver("driver", program, chip, layout, max_cycles);
-  RtlCore core("core", dram, driver);
+  RtlCore core("core", chip, dram, driver);
   hw::MemorySystem memory("memory", hw::MemoryConfig::from(chip, 1));
   core.fetch_isock.bind(memory.tsock(0, Manager::fetch));
   core.load_isock.bind(memory.tsock(0, Manager::load));

@@ -10,19 +10,11 @@
 #include "hw/models/gemm/cost.hpp"
 #include "isa/isa.hpp"
 #include "isa/semantics/legal.hpp"
-#include "rtl_parameters.hpp"
 
 namespace tessera::cosim {
 namespace {
 
 void check_rtl_chip(const isa::ChipConfig& chip) {
-  for (const RtlParameter& p : kRtlParameters) {
-    const std::string value = isa::chip_value_json(chip, p.key);
-    if (value != std::to_string(p.value)) {
-      user_error("chip '", chip.name, "': ", p.key, " = ", value, ": the RTL slice is built for '", kRtlChip, "' with ",
-                 p.value);
-    }
-  }
   const std::vector<isa::PixelShape>& shapes = chip.conv.pixel_shapes;
   if (shapes.size() != 1 || shapes[0].px != chip.conv.pixel_lanes || shapes[0].py != 1) {
     user_error("chip '", chip.name, "': conv.pixel_shapes: the RTL slice has one, conv.pixel_lanes x 1");

@@ -1,61 +1,39 @@
-// The verilated core as plain C++: pins in, pins out, a clock edge. Keeps Verilator's headers to one source file.
-// Leaves out: time, memory, programs (rtl_core.hpp).
+// The verilated core of a chip as a C++ object: pins in, pins out, a clock edge. Leaves out: time, memory, programs
+// (rtl_core.hpp); where its library comes from (core_library_cache.hpp).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
-class Vtessera_core;
-class VerilatedContext;
+#include "hw/cosim/core_api.hpp"
+#include "isa/chip.hpp"
 
 namespace tessera::cosim {
 
-inline constexpr int kUnits = 5;      // tessera_core_pkg::Units
-inline constexpr int kDataBytes = 8;  // axi.data_bytes of the chip that is verilated
-
-/// AR or AW, as the core drives it.
-struct AddressPins {
-  bool valid = false;
-  std::uint64_t address = 0;
-  int beats = 0;
-};
-
-struct CoreInputs {
-  std::array<bool, 3> ready{};  // AR of FETCH and LOAD, AW of STORE: tlm_base::Manager order
-  std::array<bool, 3> valid{};  // R, R, B
-  std::array<bool, 3> last{};
-  std::array<bool, 3> error{};
-  std::array<std::uint64_t, 2> data{};  // R
-};
-
-struct CoreOutputs {
-  std::array<AddressPins, 3> request;
-  bool w_valid = false, w_last = false;
-  std::array<std::uint8_t, kDataBytes> w_data{};
-  std::uint32_t w_strobes = 0;
-  std::uint32_t start = 0, finish = 0;            // bit u: unit u
-  std::array<std::uint32_t, kUnits> req_banks{};  // SRAM banks each unit wants
-  bool quiet = false, stuck = false, irq = false;
-};
-
 class VerilatedCore {
  public:
-  VerilatedCore();  // reset
-  ~VerilatedCore();
+  explicit VerilatedCore(const isa::ChipConfig& chip);  // reset
 
   /// Combinational outputs of the current state and these inputs, which stay until the next call.
-  [[nodiscard]] CoreOutputs eval(const CoreInputs& in);
-  void edge();
+  [[nodiscard]] const CoreOutputs& eval(const CoreInputs& in) {
+    api_.eval(core_.get(), in, out_);
+    return out_;
+  }
+  void edge() { api_.edge(core_.get()); }
   /// Control port: a write takes one edge, a read none.
-  void write_register(std::uint32_t offset, std::uint32_t value);
-  [[nodiscard]] std::uint32_t read_register(std::uint32_t offset);
+  void write_register(std::uint32_t offset, std::uint32_t value) { api_.write_register(core_.get(), offset, value); }
+  [[nodiscard]] std::uint32_t read_register(std::uint32_t offset) { return api_.read_register(core_.get(), offset); }
   [[nodiscard]] std::vector<std::uint8_t> sram() const;
+  /// The first assertion that failed; empty if none did.
+  [[nodiscard]] std::string failure() const;
 
  private:
-  std::unique_ptr<VerilatedContext> context_;
-  std::unique_ptr<Vtessera_core> top_;
+  const CoreApi& api_;
+  std::size_t sram_bytes_;
+  std::unique_ptr<void, void (*)(void*)> core_;
+  CoreOutputs out_;
 };
 
 }  // namespace tessera::cosim

@@ -23,7 +23,7 @@ package tessera_core_pkg;
   localparam int unsigned LinesPerBank = SramSizeBytes / SramLineBytes;
   localparam int unsigned LineOffsetWidth = $clog2(SramLineBytes);
   localparam int unsigned LineWidth = $clog2(LinesPerBank);
-  localparam int unsigned BankWidth = $clog2(SramBanks);
+  localparam int unsigned BankWidth = (SramBanks > 1) ? $clog2(SramBanks) : 1;
   localparam int unsigned SramAddrWidth = BankWidth + LineWidth + LineOffsetWidth;
   localparam int unsigned SramLineAddrWidth = BankWidth + LineWidth;
   localparam int unsigned LinePixels = SramLineBytes / LayoutChannelBlock;  // of a blocked map

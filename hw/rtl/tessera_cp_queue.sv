@@ -40,7 +40,12 @@ module tessera_cp_queue #(
   localparam int unsigned FetchWords = tessera_chip_pkg::CpFetchWords;
   localparam int unsigned DataBytes = tessera_chip_pkg::AxiDataBytes;
   localparam int unsigned BeatsPerWord = WordBytes / DataBytes;
-  localparam int unsigned BurstWords = tessera_chip_pkg::AxiMaxBurstBeats / BeatsPerWord;
+  // Where a burst is shorter than a word, a word takes Parts bursts; else a burst has up to BurstWords words.
+  localparam int unsigned MaxBeats = tessera_chip_pkg::AxiMaxBurstBeats;
+  localparam int unsigned Parts = (MaxBeats < BeatsPerWord) ? BeatsPerWord / MaxBeats : 1;
+  localparam int unsigned PartBytes = WordBytes / Parts;
+  localparam int unsigned PartWidth = (Parts > 1) ? $clog2(Parts) : 1;
+  localparam int unsigned BurstWords = (Parts > 1) ? 1 : MaxBeats / BeatsPerWord;
   localparam int unsigned BoundaryWords = 4096 / WordBytes;
   localparam int unsigned BoundaryWidth = $clog2(BoundaryWords);
   localparam int unsigned WordOffsetWidth = $clog2(WordBytes);
@@ -48,8 +53,8 @@ module tessera_cp_queue #(
   localparam int unsigned CountWidth = $clog2(PrefetchWords + 1);
   localparam int unsigned BeatWidth = (BeatsPerWord > 1) ? $clog2(BeatsPerWord) : 1;
 
-  if (BeatsPerWord == 0 || BurstWords == 0) begin : g_bad_parameters
-    $error("the slice fetches whole words: axi.data_bytes <= 64 <= axi.max_burst_beats x axi.data_bytes");
+  if (BeatsPerWord == 0) begin : g_bad_parameters
+    $error("a word of the slice has at least one beat: axi.data_bytes <= 64");
   end
 
   function automatic logic [31:0] min32(input logic [31:0] a, input logic [31:0] b);
@@ -67,20 +72,25 @@ module tessera_cp_queue #(
   // ---- fetch
   logic [31:0]           requested_q, slot_q, remaining, free, words, slot_next;
   logic [AddrWidth-1:0]  address;
-  logic                  outstanding_q, halted_q, fetch_pending;
+  logic                  outstanding_q, halted_q, fetch_pending, word_ends;
+  logic [PartWidth-1:0]  part_q;  // of the word at slot_q: bursts of it that were raised
   logic [CountWidth-1:0] count_q;
 
   assign remaining = write_pointer_i - requested_q;
   assign free = 32'(PrefetchWords) - 32'(count_q);
-  assign address = ring_base_i + (AddrWidth'(slot_q) << WordOffsetWidth);
+  assign address = ring_base_i + (AddrWidth'(slot_q) << WordOffsetWidth)
+                   + AddrWidth'(part_q) * AddrWidth'(PartBytes);
+  assign word_ends = part_q == PartWidth'(Parts - 1);
   assign fetch_pending = !halted_q && remaining != 32'd0;
   assign fetch_valid_o = running_i && fetch_pending && !outstanding_q
-      && free >= min32(min32(32'(FetchWords), remaining), 32'(PrefetchWords - 3));
-  assign words = min32(min32(min32(32'(FetchWords), remaining), min32(free, ring_words_i - slot_q)),
+      && (part_q != '0 || free >= min32(min32(32'(FetchWords), remaining), 32'(PrefetchWords - 3)));
+  // A word that was begun has its place in the buffer.
+  assign words = (part_q != '0) ? 32'd1
+               : min32(min32(min32(32'(FetchWords), remaining), min32(free, ring_words_i - slot_q)),
                        min32(32'(BurstWords),
                              32'(BoundaryWords) - 32'(address[WordOffsetWidth+:BoundaryWidth])));
   assign fetch_o.addr = address;
-  assign fetch_o.beats = LenWidth'(words * BeatsPerWord);
+  assign fetch_o.beats = LenWidth'(words * (BeatsPerWord / Parts));
   assign slot_next = slot_q + words;
 
   // ---- prefetched words
@@ -98,6 +108,7 @@ module tessera_cp_queue #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      part_q <= '0;
       requested_q <= 32'd0;
       slot_q <= 32'd0;
       outstanding_q <= 1'b0;
@@ -106,6 +117,7 @@ module tessera_cp_queue #(
       last_q <= '0;
       beat_q <= '0;
     end else if (doorbell_i) begin
+      part_q <= '0;
       requested_q <= 32'd0;
       slot_q <= 32'd0;
       outstanding_q <= 1'b0;
@@ -115,8 +127,11 @@ module tessera_cp_queue #(
       beat_q <= '0;
     end else begin
       if (fetch_raise_i) begin
-        requested_q <= requested_q + words;
-        slot_q <= (slot_next == ring_words_i) ? 32'd0 : slot_next;
+        if (word_ends) begin
+          requested_q <= requested_q + words;
+          slot_q <= (slot_next == ring_words_i) ? 32'd0 : slot_next;
+        end
+        part_q <= word_ends ? '0 : part_q + PartWidth'(1);
         outstanding_q <= 1'b1;
       end else if (beat_valid_i && beat_last_i) begin
         outstanding_q <= 1'b0;

@@ -23,15 +23,12 @@ void add_lockstep_command(CLI::App& app) {
   command->add_option("--random", o->random, "Number of random programs instead")->check(CLI::Range(1, 1000000));
   command->add_option("--seed", o->seed, "Seed of the programs, or of the input data")->check(seed_range());
   command->add_option("--chip", o->chip, "Name or JSON file; default: the program's own, tiny for random ones");
-  command->add_option("--set", o->sets, "Overrides one timing value of the program's chip (repeatable)");
+  command->add_option("--set", o->sets, "Overrides one value of the chip; of a program's chip, a timing value (repeatable)");
   command->callback([o] {
     if (o->dir.empty() == (o->random == 0)) user_error("lockstep: expected either a folder or --random N");
-    if (o->random > 0 && !o->sets.empty()) {
-      user_error("--set ", o->sets.front(), ": random programs choose their memories themselves; leave it out");
-    }
     cosim::LockstepResult result;
     if (o->random > 0) {
-      result = cosim::run_random_lockstep(o->chip.empty() ? "tiny" : o->chip, o->seed, o->random, [o](int done) {
+      result = cosim::run_random_lockstep(o->chip.empty() ? "tiny" : o->chip, o->sets, o->seed, o->random, [o](int done) {
         progress("lockstep " + std::to_string(done) + " of " + std::to_string(o->random));
       });
       progress("");

@@ -1,0 +1,60 @@
+// The C interface between the co-simulation and a verilated core, which is a shared library a chip shape
+// (build_core.py). Pins in, pins out, a clock edge; widths are those of the widest chip file, so that one binary
+// drives every shape. Leaves out: time, memory, programs (rtl_core.hpp).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace tessera::cosim {
+
+inline constexpr int kUnits = 5;            // tessera_core_pkg::Units
+inline constexpr int kMostDataBytes = 128;  // axi.data_bytes
+inline constexpr int kRtlSemaphores = 64;
+
+/// AR or AW, as the core drives it.
+struct AddressPins {
+  bool valid = false;
+  std::uint64_t address = 0;
+  int beats = 0;
+};
+
+struct CoreInputs {
+  std::array<bool, 3> ready{};  // AR of FETCH and LOAD, AW of STORE: tlm_base::Manager order
+  std::array<bool, 3> valid{};  // R, R, B
+  std::array<bool, 3> last{};
+  std::array<bool, 3> error{};
+  std::array<std::array<std::uint8_t, kMostDataBytes>, 2> data{};  // R
+};
+
+struct CoreOutputs {
+  std::array<AddressPins, 3> request;
+  bool w_valid = false, w_last = false;
+  std::array<std::uint8_t, kMostDataBytes> w_data{};
+  std::array<std::uint8_t, kMostDataBytes / 8> w_strobes{};  // bit i: byte i is written
+  std::uint32_t start = 0, finish = 0;                       // bit u: unit u
+  std::array<std::uint64_t, kUnits> req_banks{};             // SRAM banks each unit wants
+  bool quiet = false, stuck = false, irq = false;
+};
+
+/// What a library exports as `tessera_core_api`.
+struct CoreApi {
+  std::uint32_t size;  // of this struct, CoreInputs and CoreOutputs together: a library of another build is refused
+  const char* shape;   // "key=value\n" of each chip key that the RTL sees, in the order of the generator
+  void* (*create)();   // reset
+  void (*destroy)(void*);
+  /// Combinational outputs of the current state and these inputs, which stay until the next call.
+  void (*eval)(void*, const CoreInputs&, CoreOutputs&);
+  void (*edge)(void*);
+  /// Control port: a write takes one edge, a read none.
+  void (*write_register)(void*, std::uint32_t offset, std::uint32_t value);
+  std::uint32_t (*read_register)(void*, std::uint32_t offset);
+  /// Copies the scratchpad, bank after bank.
+  void (*read_sram)(void*, std::uint8_t*);
+  /// Text of the first assertion that failed; null if none did.
+  const char* (*failure)(void*);
+};
+
+inline constexpr std::uint32_t kCoreApiSize = sizeof(CoreApi) + sizeof(CoreInputs) + sizeof(CoreOutputs);
+
+}  // namespace tessera::cosim
