@@ -17,25 +17,27 @@ module tessera_conv_requantize (
   // Stages behind the clamp: one multiplies, the others wait for the rest of conv.pipeline_cycles.
   localparam int unsigned Waits = tessera_chip_pkg::ConvPipelineCycles - 3;
 
-  scaled_t                           product_q;
-  logic [5:0]                        shift_q;
-  logic signed [15:0]                own_q;
+  logic signed [15:0]                      own;
   logic signed [Waits-1:0][ScaledBits-1:0] scaled_q;
-  logic signed [Waits-1:0][15:0]     own_q2;
-  logic signed [32:0]     multiplier;
-  logic signed [31:0]     biased;
+  logic signed [Waits-1:0][15:0]           own_q2;
 
-  assign multiplier = conv_i.shift_only ? 33'sd1 : signed'({1'b0, params_i[63:32]});
-  assign biased = signed'(sum_i + params_i[31:0]);
+  tessera_requantize u_own (
+    .clk_i,
+    .move_i,
+    .sum_i,
+    .bias_i(params_i[31:0]),
+    .multiplier_i(conv_i.shift_only ? 32'd1 : params_i[63:32]),
+    .shift_i(params_i[69:64]),
+    .zp_i(conv_i.out_zp),
+    .lo_i(conv_i.has_residual ? -16'sd128 : conv_i.lo),
+    .hi_i(conv_i.has_residual ? 16'sd127 : conv_i.hi),
+    .value_o(own)
+  );
 
   always_ff @(posedge clk_i) begin
     if (move_i) begin
-      product_q <= ScaledBits'(biased) * ScaledBits'(multiplier);
-      shift_q <= params_i[69:64];
-      own_q <= clamp(round_half_even(product_q, shift_q) + ScaledBits'(conv_i.out_zp),
-                     conv_i.has_residual ? -16'sd128 : conv_i.lo, conv_i.has_residual ? 16'sd127 : conv_i.hi);
-      own_q2[0] <= own_q;
-      scaled_q[0] <= (ScaledBits'(own_q) - ScaledBits'(conv_i.out_zp)) * ScaledBits'(conv_i.res_ma);
+      own_q2[0] <= own;
+      scaled_q[0] <= (ScaledBits'(own) - ScaledBits'(conv_i.out_zp)) * ScaledBits'(conv_i.res_ma);
       for (int unsigned i = 1; i < Waits; i++) begin
         own_q2[i] <= own_q2[i-1];
         scaled_q[i] <= scaled_q[i-1];
@@ -43,8 +45,8 @@ module tessera_conv_requantize (
     end
   end
 
-  scaled_t sum;
-  logic signed [15:0]     value;
+  scaled_t            sum;
+  logic signed [15:0] value;
   assign sum = signed'(scaled_q[Waits-1]) + (ScaledBits'(signed'(residual_i)) - ScaledBits'(conv_i.res_zb)) * ScaledBits'(conv_i.res_mb);
   assign value = conv_i.has_residual
       ? clamp(round_half_even(sum, conv_i.res_shift) + ScaledBits'(conv_i.res_zo), conv_i.lo, conv_i.hi) : own_q2[Waits-1];

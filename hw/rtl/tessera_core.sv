@@ -163,6 +163,7 @@ module tessera_core (
   tessera_range_check u_range_check (
     .load_i(load_body),
     .store_i(store_body),
+    .gemm_i(gemm_body),
     .reorder_i(reorder_body),
     .limit_i(limit),
     .cause_o(range)

@@ -385,10 +385,47 @@ TEST(LockstepFailures, RangesOfEveryUnit) {
     s.group_stride = 100;
     return s;
   };
+  // Two batches of 2 x 9 = 2 x 3 by 3 x 9, one field changed: pitches of 3 lines, batches 10 lines apart.
+  const auto product = [](auto isa::Gemm::*field, std::int64_t value) {
+    isa::Gemm g;
+    g.m = g.batch = 2;
+    g.n = 9;
+    g.k = 3;
+    g.b_base = 1024;
+    g.o_base = 2048;
+    g.p_base = 4096;
+    g.a_pitch = g.b_pitch = g.o_pitch = 3;
+    g.a_batch_pitch = g.b_batch_pitch = g.o_batch_pitch = 10;
+    g.hi = 1;
+    g.per_column = 1;
+    g.*field = static_cast<std::decay_t<decltype(g.*field)>>(value);
+    return g;
+  };
+  using isa::Gemm;
   const struct {
     isa::Body body;
     const char* cause;
-  } cases[] = {{groups(kSram - 321, 1, 4, 9), ""},
+  } cases[] = {{product(&Gemm::a_base, kSram - 8 * 14), ""},
+               {product(&Gemm::a_base, kSram - 8 * 13), "sram_range"},
+               {product(&Gemm::b_base, kSram - 8 * 18), ""},
+               {product(&Gemm::b_base, kSram - 8 * 17), "sram_range"},
+               {product(&Gemm::o_base, kSram - 8 * 15), ""},
+               {product(&Gemm::o_base, kSram - 8 * 14), "sram_range"},
+               {product(&Gemm::p_base, kSram - 12 * 9), ""},
+               {product(&Gemm::p_base, kSram - 12 * 9 + 1), "sram_range"},
+               {product(&Gemm::a_batch_pitch, kSram / 8 - 4), ""},
+               {product(&Gemm::a_batch_pitch, kSram / 8 - 3), "sram_range"},
+               {product(&Gemm::a_batch_pitch, (1 << 24) - 1), "sram_range"},
+               {product(&Gemm::b_pitch, 1), "illegal_word"},
+               {product(&Gemm::b_pitch, 2), ""},
+               {product(&Gemm::b_base, 1028), "illegal_word"},
+               {product(&Gemm::lo, 2), "illegal_word"},
+               {product(&Gemm::lo, -128), ""},
+               {product(&Gemm::lo, -129), "illegal_word"},
+               {product(&Gemm::hi, 127), ""},
+               {product(&Gemm::hi, 128), "illegal_word"},
+               {product(&Gemm::hi, -1), "illegal_word"},
+               {groups(kSram - 321, 1, 4, 9), ""},
                {groups(kSram - 320, 1, 4, 9), "sram_range"},
                {groups(kSram - 321, 2, 4, 9), ""},
                {groups(kSram - 320, 2, 4, 9), "sram_range"},
@@ -425,6 +462,7 @@ TEST(LockstepFailures, RangesOfEveryUnit) {
     ProgramBuilder builder = with_buffers();
     const QueueId queue = std::holds_alternative<isa::Load>(c.body)    ? QueueId::load
                           : std::holds_alternative<isa::Store>(c.body) ? QueueId::store
+                          : std::holds_alternative<isa::Gemm>(c.body)  ? QueueId::gemm
                                                                        : QueueId::reorder;
     builder.nop(queue, 20).add(queue, c.body).nop(queue, 3);
     const Failures failures = fail_both(builder.program());
