@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Compares our int8 results node by node with onnxruntime-node 1.30.0, fetched into a temporary folder.
+# Compares our int8 results with onnxruntime-node 1.30.0, fetched into a temporary folder: node by node in networks that
+# we quantise, and whole models that come quantised. Prints a table; fails beyond 1 apart or below 99.9 % equal.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 models=${1:-../shared/models}
@@ -7,7 +8,7 @@ build=${TESSERA_BUILD:-build}
 skip() { echo "check_ort: SKIPPED, nothing was compared: $*" >&2; exit 0; }
 command -v npm >/dev/null && command -v node >/dev/null || skip "npm or node is missing"
 [ -d "$models" ] || skip "$models is not there"
-cmake --build "$build" --target qdq_nodes >/dev/null
+cmake --build "$build" --target qdq_nodes quantised_cases >/dev/null
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -28,4 +29,6 @@ pieces mnist models/zoo_mnist_cntk/model.onnx 0 0
 pieces residual_block models/qonnx_residual_block_clean/model.onnx 0 0
 pieces squeezenet light/light_squeezenet.onnx 1 0
 pieces mobilenet_v2_w025 models/torch_mnv2_w025_96_op11/model.onnx 0 0
+"$build/tests/validation/ort/quantised_cases" "$work/quantised" "$models"
+for group in operators conformance twin; do directories+=("$work/quantised/$group"); done
 node tests/validation/ort/compare.js "${directories[@]}"

@@ -5,6 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "compiler/import/check.hpp"
+#include "compiler/import/contrib.hpp"
 #include "compiler/import/opset.hpp"
 #include "compiler/import/shapes.hpp"
 #include "compiler/import/tensor.hpp"
@@ -199,7 +200,9 @@ class Importer {
     }
     read_fused(proto.doc_string(), node);
     if (node.domain.empty() && node.op == "Constant") return read_constant(node, where);
-    for (Node& made : to_opset13(std::move(node), graph_, opset_)) graph_.nodes.push_back(std::move(made));
+    for (Node& spelled : spell_out_contrib(std::move(node), graph_)) {
+      for (Node& made : to_opset13(std::move(spelled), graph_, opset_)) graph_.nodes.push_back(std::move(made));
+    }
   }
 
   static void read_fused(const std::string& doc, Node& node) {

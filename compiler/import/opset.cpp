@@ -110,6 +110,9 @@ const std::vector<OpsetRule>& opset_rules() {
         {"Softmax", 7, 12, "works on the input coerced to 2-D, axis 1 by default", softmax_2d},
         {"LogSoftmax", 7, 12, "works on the input coerced to 2-D, axis 1 by default", softmax_2d},
         {"Hardmax", 7, 12, "works on the input coerced to 2-D, axis 1 by default", softmax_2d},
+        {"QuantizeLinear", 21, 21, "output_dtype becomes a zero point of 0 of that type; blocks of scales are refused",
+         quantize_21},
+        {"DequantizeLinear", 21, 21, "blocks of scales are refused", quantize_21},
         {"Sum", 7, 21, "becomes Add, several for more than two inputs, Identity for one", sum_to_adds},
     };
     for (const char* op : {"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",

@@ -47,6 +47,7 @@ void batch_norm_training(Node& node, OpsetContext& context);
 void dropout_attribute(Node& node, OpsetContext& context);
 void dropout_training(Node& node, OpsetContext& context);
 void softmax_2d(Node& node, OpsetContext& context);
+void quantize_21(Node& node, OpsetContext& context);
 void sum_to_adds(Node& node, OpsetContext& context);
 /// Turns an integer-list attribute into the input at `position`.
 void attribute_to_input(Node& node, OpsetContext& context, const std::string& key, std::size_t position);

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "compiler/import/opset.hpp"
+#include "compiler/import/tensor.hpp"
 #include "compiler/ir/builder.hpp"
 #include "compiler/ir/marks.hpp"
 
@@ -81,6 +82,29 @@ void dropout_training(Node& node, OpsetContext& context) {
 void softmax_2d(Node& node, OpsetContext&) {
   node.attributes["axis"] = node.int_attr("axis", 1);
   node.attributes[kCoercedSoftmax] = std::int64_t{1};
+}
+
+void quantize_21(Node& node, OpsetContext& context) {
+  if (node.int_attr("block_size", 0) != 0) {
+    context.refuse(node,
+                   "scales a block of elements (block_size) are not supported: expected one scale, or one a channel");
+  }
+  node.attributes.erase("block_size");
+  node.attributes.erase("saturate");  // of float8 alone
+  const std::int64_t type = node.int_attr("output_dtype", 0);
+  node.attributes.erase("output_dtype");
+  const bool has_zero_point = node.inputs.size() > 2 && !node.inputs[2].empty();
+  if (type == 0 || has_zero_point) return;
+  const DType dtype = dtype_from_onnx(static_cast<std::int32_t>(type));
+  if (dtype != DType::i8 && dtype != DType::u8) {
+    context.refuse(node, "output_dtype " + onnx_type_text(static_cast<std::int32_t>(type)) +
+                             " is not supported: expected int8 or uint8");
+  }
+  if (node.inputs.size() < 2) context.refuse(node, "has no scale: expected it as input 1");
+  const auto scale = context.graph.constants.find(node.inputs[1]);
+  const Shape shape = scale == context.graph.constants.end() ? Shape{} : scale->second.shape;
+  node.inputs.resize(3);
+  node.inputs[2] = context.constant(node, "zero_point", Tensor::make(dtype, shape));
 }
 
 void sum_to_adds(Node& node, OpsetContext& context) {

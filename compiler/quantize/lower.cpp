@@ -3,6 +3,7 @@
 
 #include "compiler/host/node_step.hpp"
 #include "compiler/passes/shape_inference.hpp"
+#include "compiler/quantize/integer_products.hpp"
 #include "compiler/quantize/lowering.hpp"
 #include "compiler/quantize/qlinear.hpp"
 #include "compiler/quantize/quantize.hpp"
@@ -131,14 +132,22 @@ void Lowering::visit_node(const Node& node) {
   for (const std::string& output : node.outputs) pending_[output] = &node;
 }
 
+void Lowering::require_positive(const Node& node, const std::vector<double>& scales) {
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    if (scales[i] > 0.0 && std::isfinite(scales[i])) continue;
+    refuse(node, "its scale ", node.inputs[1], " holds ", scales[i], " at index ", i,
+           ": expected finite numbers above 0");
+  }
+}
+
 Storage Lowering::storage_from(const Node& node) const {
   if (node.inputs.size() < 2 || !graph_.is_constant(node.inputs[1]))
     refuse(node, "its scale is computed: expected a constant");
   const std::vector<double> scales = graph_.constants.at(node.inputs[1]).as_doubles();
   if (scales.size() != 1) refuse(node, scales.size(), " scales for an activation: expected one for the whole tensor");
-  if (!(scales[0] > 0.0) || !std::isfinite(scales[0]))
-    refuse(node, "scale ", scales[0], ": expected a positive number");
-  Storage storage{scales[0], -128};  // no zero point: uint8 and 0
+  require_positive(node, scales);
+  Storage storage{scales[0], -128};  // no zero point: 0, of uint8 unless DequantizeLinear reads int8
+  if (is_op(node, "DequantizeLinear") && graph_.dtype_of(node.inputs[0]) == DType::i8) storage.zero_point = 0;
   if (node.inputs.size() > 2 && !node.inputs[2].empty()) {
     if (!graph_.is_constant(node.inputs[2])) refuse(node, "its zero point is computed: expected a constant");
     const Tensor& zero = graph_.constants.at(node.inputs[2]);
@@ -199,6 +208,7 @@ QuantizedConstant Lowering::constant_of(const Node& node) const {
   c.values = graph_.constants.at(node.inputs[0]);
   if (!graph_.is_constant(node.inputs[1])) refuse(node, "its scale is computed: expected a constant");
   c.scales = graph_.constants.at(node.inputs[1]).as_doubles();
+  require_positive(node, c.scales);
   c.zero_points.assign(c.scales.size(), 0);
   if (node.inputs.size() > 2 && !node.inputs[2].empty()) {
     if (!graph_.is_constant(node.inputs[2])) refuse(node, "its zero point is computed: expected a constant");
@@ -516,12 +526,12 @@ void Lowering::push(QNode node, int output) {
 }
 
 QGraph lower(const Graph& graph, std::vector<Refusal>* refusals) {
-  const Graph expanded = expand_qlinear(graph);
+  const Graph expanded = expand_qlinear(absorb_integer_products(graph));
   return Lowering(expanded, refusals).run();
 }
 
 QGraph lower(const Graph& graph) {
-  const Graph expanded = expand_qlinear(graph);
+  const Graph expanded = expand_qlinear(absorb_integer_products(graph));
   return Lowering(expanded).run();
 }
 

@@ -62,7 +62,6 @@ void Lowering::set_conv_numbers(const Node& node, const QuantizedConstant& weigh
     }
     q->bias[c] = static_cast<std::int32_t>(bias[c]);
     const double weight_scale = weights.scales[weights.scales.size() == 1 ? 0 : c];
-    if (!(weight_scale > 0.0)) refuse(node, "weight scale ", weight_scale, ": expected a positive number");
     const semantics::QuantizedScale scale = semantics::quantize_scale(in.scale * weight_scale / out.scale);
     q->scales[c] = {scale.multiplier, scale.shift};
   }

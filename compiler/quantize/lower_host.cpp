@@ -4,6 +4,7 @@
 #include "compiler/host/node_step.hpp"
 #include "compiler/interpret/evaluate.hpp"
 #include "compiler/ir/marks.hpp"
+#include "compiler/passes/macs.hpp"
 #include "compiler/quantize/lowering.hpp"
 
 namespace tessera::compiler {
@@ -37,6 +38,7 @@ int Lowering::host_operand(const Node& reader, const std::string& value) {
 void Lowering::emit_host(const Node& node, QNode q, const std::string& value, int output, const std::string& why) {
   q.op = QOp::host;
   q.why = why;
+  q.macs = macs(graph_, node);
   if (!node.domain.empty() && node.domain != "ai.onnx") {
     refuse(node, "operator of the domain ", node.domain, ": expected one of ONNX's own operators");
   }

@@ -129,6 +129,8 @@ class Lowering {
   [[nodiscard]] Storage storage_of(int tensor) const;
   [[nodiscard]] QuantizedConstant constant_of(const Node& node) const;
   [[nodiscard]] Storage storage_from(const Node& node) const;
+  /// Scales of QuantizeLinear and DequantizeLinear (input 1).
+  static void require_positive(const Node& node, const std::vector<double>& scales);
   [[nodiscard]] bool is_input(const std::string& value) const;
   [[nodiscard]] const QTensor& tensor(int index) const { return result_.tensors[static_cast<std::size_t>(index)]; }
   [[nodiscard]] const Shape& shape_of(int index) const { return tensor(index).shape; }

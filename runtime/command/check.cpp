@@ -9,6 +9,7 @@
 #include "compiler/interpret/evaluate.hpp"
 #include "compiler/legal/rules.hpp"
 #include "compiler/passes/canonicalise.hpp"
+#include "compiler/quantize/integer_network.hpp"
 #include "compiler/quantize/quantize.hpp"
 #include "hw/common/error.hpp"
 #include "runtime/command/command.hpp"
@@ -80,6 +81,7 @@ Verdict check(const ModelOptions& model, const CompileOptions& options) {
   Verdict verdict;
   Graph graph = load_model(model);
   if (judge_by_rules(graph, &verdict)) return verdict;
+  compiler::spell_out_integers(graph);
   if (!compiler::is_quantized(graph)) {
     compiler::run_passes(graph);
     graph = compiler::quantize_for_timing(graph);
