@@ -212,6 +212,7 @@ class Maker {
     ref.dtype = dtype_name(t.dtype);
     ref.scale = t.scale;
     ref.zero_point = t.zero_point;
+    ref.model_type = dtype_name(t.onnx_dtype);
     ref.layout = options_.nhwc_inputs && image.kind == isa::BufferKind::input ? "NHWC" : "NCHW";
     return ref;
   }

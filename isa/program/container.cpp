@@ -62,6 +62,7 @@ class Writer {
     real(t.scale);
     u32(static_cast<std::uint32_t>(t.zero_point));
     text(t.layout);
+    text(t.model_type);
   }
 
   std::vector<std::uint8_t> bytes;
@@ -165,17 +166,22 @@ TensorRef read_tensor(Reader& in, const std::vector<Buffer>& buffers) {
     in.fail(at, "offset ", t.offset, " of tensor ", t.name, ": expected at most the ", buffers[t.buffer].size,
             " bytes of its buffer ", buffers[t.buffer].name);
   }
-  const std::size_t type_at = in.at();
-  t.dtype = in.text("a tensor's type");
-  if (std::find(std::begin(kTypes), std::end(kTypes), t.dtype) == std::end(kTypes)) {
-    in.fail(type_at, "type '", t.dtype, "' of tensor ", t.name, ": expected an integer, float or bool type");
-  }
+  const auto read_type = [&](const char* what) {
+    const std::size_t type_at = in.at();
+    std::string type = in.text(what);
+    if (std::find(std::begin(kTypes), std::end(kTypes), type) == std::end(kTypes)) {
+      in.fail(type_at, "type '", type, "' of tensor ", t.name, ": expected an integer, float or bool type");
+    }
+    return type;
+  };
+  t.dtype = read_type("a tensor's type");
   t.scale = in.real("a tensor's scale");
   t.zero_point = static_cast<std::int32_t>(in.u32("a tensor's zero point"));
   t.layout = in.text("a tensor's layout");
+  t.model_type = read_type("a tensor's type in the model");
   return t;
 }
-constexpr std::size_t kTensorBytes = 40;  // of a nameless scalar: the least a record takes
+constexpr std::size_t kTensorBytes = 44;  // of a nameless scalar: the least a record takes
 
 void write_host_step(Writer& out, const HostStep& step) {
   out.text(step.name);

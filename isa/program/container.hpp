@@ -1,4 +1,4 @@
-// program.bin as bytes: a little-endian container, version 1. Header of 96 bytes, then records in this order: buffers,
+// program.bin as bytes: a little-endian container, version 2. Header of 96 bytes, then records in this order: buffers,
 // inputs, outputs, host steps, sections (each with its streams and their words), DSP code. Texts are a 32-bit length
 // and bytes. Offsets of the header fields stand here, so that firmware and tests read the same page:
 //    0 magic "TESSERA1"      8 u32 version        12 u32 header bytes   16 u64 file bytes
@@ -17,7 +17,7 @@
 
 namespace tessera::isa {
 
-inline constexpr std::uint32_t kContainerVersion = 1;
+inline constexpr std::uint32_t kContainerVersion = 2;
 inline constexpr std::size_t kContainerHeaderBytes = 96;
 
 /// What program.bin says of weights.bin.

@@ -93,7 +93,8 @@ Json tensor_json(const TensorRef& t, const Program& program) {
           {"type", t.dtype},
           {"scale", t.scale},
           {"zero_point", t.zero_point},
-          {"layout", t.layout}};
+          {"layout", t.layout},
+          {"model_type", t.model_type}};
 }
 
 /// One column a property keeps the file small and quick to read: entry i of each belongs to instruction i.
@@ -117,7 +118,10 @@ Json stream_json(const QueueStream& stream) {
 std::string meta_json(const Program& program, std::uint64_t program_checksum) {
   Json sections = Json::array();
   for (const Section& section : program.sections) {
-    Json one = {{"name", section.name}, {"streams", Json::array()}};
+    Json one = {{"name", section.name},
+                {"streams", Json::array()},
+                {"why", section.why},
+                {"crossing_bytes", section.crossing_bytes}};
     if (section.host_step >= 0) {
       one["host_step"] = program.host_steps.at(static_cast<std::size_t>(section.host_step)).name;
     }
@@ -229,6 +233,8 @@ void read_sections(ConfigReader& meta, Program& program) {
     if (sections[i].text("name") != section.name) {
       sections[i].error("name", "program.bin calls this section " + section.name);
     }
+    if (sections[i].has("why")) section.why = sections[i].text("why");
+    if (sections[i].has("crossing_bytes")) section.crossing_bytes = sections[i].integer("crossing_bytes");
     std::vector<ConfigReader> streams = sections[i].objects("streams");
     if (streams.size() != section.streams.size()) {
       sections[i].error("streams", detail::concat("program.bin has ", section.streams.size(), " streams here"));

@@ -61,6 +61,8 @@ struct TensorRef {
   double scale = 1.0;
   std::int32_t zero_point = 0;
   std::string layout = "NCHW";
+  /// The model's own type of this value: float32 where it stands quantised here, uint8 where int8 here is 128 less.
+  std::string model_type = "float32";
 };
 
 /// A node that the host runs between two NPU sections. `attributes` as in ONNX (ints and floats as doubles).
@@ -78,6 +80,9 @@ struct Section {
   std::string name;
   std::int32_t host_step = -1;  // index into Program::host_steps, or -1
   std::vector<QueueStream> streams;
+  // For people, in meta.json alone: why the section begins, and the bytes that cross through DRAM at its beginning.
+  std::string why;
+  Bytes crossing_bytes = 0;
 };
 
 struct LayerInfo {

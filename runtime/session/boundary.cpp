@@ -15,13 +15,15 @@ namespace {
 using compiler::DType;
 using compiler::Tensor;
 
-DType dtype_of(const isa::TensorRef& ref) {
+DType dtype_named(const isa::TensorRef& ref, const std::string& name) {
   for (const DType type : {DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64,
                            DType::boolean, DType::f16, DType::f32, DType::f64}) {
-    if (ref.dtype == compiler::dtype_name(type)) return type;
+    if (name == compiler::dtype_name(type)) return type;
   }
-  throw InternalError("tensor '" + ref.name + "' has type " + ref.dtype);
+  throw InternalError("tensor '" + ref.name + "' has type " + name);
 }
+
+DType dtype_of(const isa::TensorRef& ref) { return dtype_named(ref, ref.dtype); }
 
 std::uint64_t address_of(const isa::Program& program, const platform::DramLayout& layout, const isa::TensorRef& ref) {
   return layout.address(program.buffers.at(ref.buffer)) + ref.offset;
@@ -34,6 +36,7 @@ compiler::QTensor as_qtensor(const isa::TensorRef& ref) {
   q.dtype = dtype_of(ref);
   q.scale = ref.scale;
   q.zero_point = ref.zero_point;
+  q.onnx_dtype = dtype_named(ref, ref.model_type);
   return q;
 }
 
@@ -72,10 +75,14 @@ Tensor input_from_file(const isa::TensorRef& ref, const std::string& file) {
     user_error(file, ": shape ", compiler::shape_text(tensor.shape), ": input '", ref.name, "' expects ",
                compiler::shape_text(ref.shape));
   }
-  if (tensor.dtype == DType::f32) return compiler::quantize_tensor(as_qtensor(ref), tensor);
-  if (tensor.dtype != dtype_of(ref)) {
-    user_error(file, ": type ", compiler::dtype_name(tensor.dtype), ": input '", ref.name, "' expects float32 or ",
-               ref.dtype);
+  const compiler::QTensor as = as_qtensor(ref);
+  if (tensor.dtype == DType::f32 || (tensor.dtype == DType::u8 && as.onnx_dtype == DType::u8)) {
+    return compiler::quantize_tensor(as, tensor);
+  }
+  if (tensor.dtype != as.dtype) {
+    const bool own = ref.model_type != "float32" && ref.model_type != ref.dtype;
+    user_error(file, ": type ", compiler::dtype_name(tensor.dtype), ": input '", ref.name, "' expects float32, ",
+               own ? ref.model_type + " as the model has it, " : "", "or ", ref.dtype);
   }
   return tensor;
 }

@@ -11,7 +11,7 @@
 
 namespace tessera::runtime {
 
-/// Inputs from files (float or already quantised) or seeded random, in the order of Program::inputs.
+/// Inputs from files (float, uint8 where the model has uint8, or already quantised as the program stores them) or seeded random, in the order of Program::inputs.
 [[nodiscard]] std::vector<compiler::Tensor> make_inputs(const isa::Program& program, const RunOptions& options);
 
 void place_inputs(const isa::Program& program, const platform::DramLayout& layout,
@@ -20,7 +20,7 @@ void place_inputs(const isa::Program& program, const platform::DramLayout& layou
                                                           const platform::DramLayout& layout,
                                                           const hw::DramStorage& dram);
 
-/// Float values of a quantised tensor.
+/// A quantised tensor in the model's own type: float32, or the uint8 or int8 that a quantised model gives.
 [[nodiscard]] compiler::Tensor dequantise(const isa::TensorRef& ref, const compiler::Tensor& tensor);
 
 /// Runs a host step's arithmetic on DRAM.

@@ -7,6 +7,7 @@
 #include "compiler/passes/canonicalise.hpp"
 #include "compiler/passes/fold.hpp"
 #include "compiler/passes/randomize.hpp"
+#include "compiler/quantize/integer_network.hpp"
 #include "compiler/quantize/quantize.hpp"
 #include "hw/common/error.hpp"
 #include "runtime/session/progress.hpp"
@@ -49,6 +50,7 @@ Quantised quantise_model(const ModelOptions& options, const std::optional<std::f
     std::filesystem::create_directories(*ir_dir);
     compiler::dump_ir(graph, *ir_dir, "01-imported");
   }
+  compiler::spell_out_integers(graph);
   if (!compiler::is_quantized(graph)) {
     compiler::run_passes(graph);
     if (ir_dir) compiler::dump_ir(graph, *ir_dir, "02-canonical");
