@@ -1,6 +1,6 @@
 // Every operator of docs/operators.md through the whole compiler on `tiny`: graph == reference == tlm on outputs,
 // scratch and SRAM, on the unit that the rules promise. TESSERA_OPERATOR_SEEDS=100 runs more seeds than the eight of
-// ctest.
+// ctest, TESSERA_OPERATOR_FIRST_SEED=7 begins at another, TESSERA_OPERATOR_CHIP=j5 takes another chip.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -86,7 +86,8 @@ void expect_units(const OperatorFamily& family, const isa::Program& program) {
 }
 
 void expect_all_agree(const OperatorFamily& family, const Integer& integer, ScheduleKind schedule, std::uint64_t seed) {
-  const isa::ChipConfig chip = isa::load_chip("tiny");
+  const char* const name = std::getenv("TESSERA_OPERATOR_CHIP");
+  const isa::ChipConfig chip = isa::load_chip(name == nullptr ? "tiny" : name);
   CompileOptions options;
   options.schedule = schedule;
   const isa::Program program = compile(integer.graph, chip, options).program;

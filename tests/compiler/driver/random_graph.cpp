@@ -7,10 +7,10 @@
 
 namespace tessera::compiler::testing {
 
-int QBuilder::tensor(const std::string& name, std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
+int QBuilder::tensor(const std::string& name, const Shape& shape) {
   QTensor t;
   t.name = name + std::to_string(graph.tensors.size());
-  t.shape = t.onnx_shape = {n, c, h, w};
+  t.shape = t.onnx_shape = shape;
   t.scale = 0.05;
   t.zero_point = one_zero_point ? 3 : static_cast<std::int32_t>(random.between(-20, 20));
   graph.tensors.push_back(t);
@@ -18,7 +18,7 @@ int QBuilder::tensor(const std::string& name, std::int64_t n, std::int64_t c, st
 }
 
 int QBuilder::input(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
-  const int t = tensor("in", n, c, h, w);
+  const int t = tensor("in", {n, c, h, w});
   graph.inputs.push_back(t);
   return t;
 }
@@ -44,19 +44,28 @@ void QBuilder::clamp(QNode& n) {
   if (random.chance(1, 3)) n.hi = static_cast<std::int32_t>(random.between(40, 120));
 }
 
+void QBuilder::set_window(const Window& k, QNode* n) {
+  n->kh = k.kh;
+  n->kw = k.kw;
+  n->sy = k.sy;
+  n->sx = k.sx;
+  n->dy = k.dy;
+  n->dx = k.dx;
+  n->pad_top = k.pad_top;
+  n->pad_left = k.pad_left;
+  n->pad_bottom = k.pad_bottom;
+  n->pad_right = k.pad_right;
+}
+
+Shape QBuilder::window_output(const Shape& s, std::int64_t channels, const Window& k) {
+  return {s[0], channels, semantics::output_extent(s[2], k.kh, k.sy, k.dy, k.pad_top, k.pad_bottom),
+          semantics::output_extent(s[3], k.kw, k.sx, k.dx, k.pad_left, k.pad_right)};
+}
+
 int QBuilder::conv(int in, std::int64_t cout, const Window& k, int groups) {
   const Shape s = shape(in);
   QNode& n = node(QOp::conv, "Conv", {in});
-  n.kh = k.kh;
-  n.kw = k.kw;
-  n.sy = k.sy;
-  n.sx = k.sx;
-  n.dy = k.dy;
-  n.dx = k.dx;
-  n.pad_top = k.pad_top;
-  n.pad_left = k.pad_left;
-  n.pad_bottom = k.pad_bottom;
-  n.pad_right = k.pad_right;
+  set_window(k, &n);
   n.groups = groups;
   n.weight_zero_point = random.chance(1, 4) ? static_cast<std::int32_t>(random.between(-9, 9)) : 0;
   const std::int64_t cin_g = s[1] / groups;
@@ -69,12 +78,9 @@ int QBuilder::conv(int in, std::int64_t cout, const Window& k, int groups) {
     n.scales.push_back(scale(gain * (0.5 + random.unit())));
   }
   clamp(n);
-  const std::int64_t h = semantics::output_extent(s[2], k.kh, k.sy, k.dy, k.pad_top, k.pad_bottom);
-  const std::int64_t w = semantics::output_extent(s[3], k.kw, k.sx, k.dx, k.pad_left, k.pad_right);
-  n.macs = s[0] * cout * h * w * cin_g * k.kh * k.kw;
-  const int out = tensor("conv", s[0], cout, h, w);
-  graph.nodes.back().output = out;
-  return out;
+  const Shape out = window_output(s, cout, k);
+  n.macs = element_count(out) * cin_g * k.kh * k.kw;
+  return result("conv", out);
 }
 
 int QBuilder::add(int a, int b) {
@@ -85,8 +91,7 @@ int QBuilder::add(int a, int b) {
   n.shift = s.shift;
   clamp(n);
   const Shape out = shape(a)[2] * shape(a)[3] >= shape(b)[2] * shape(b)[3] ? shape(a) : shape(b);
-  graph.nodes.back().output = tensor("add", out[0], out[1], out[2], out[3]);
-  return graph.nodes.back().output;
+  return result("add", out);
 }
 
 int QBuilder::mul(int a, int b) {
@@ -94,28 +99,14 @@ int QBuilder::mul(int a, int b) {
   n.scales = {scale(0.02)};
   clamp(n);
   const Shape out = shape(a)[2] * shape(a)[3] >= shape(b)[2] * shape(b)[3] ? shape(a) : shape(b);
-  graph.nodes.back().output = tensor("mul", out[0], out[1], out[2], out[3]);
-  return graph.nodes.back().output;
+  return result("mul", out);
 }
 
 int QBuilder::max_pool(int in, const Window& k) {
   const Shape s = shape(in);
   QNode& n = node(QOp::max_pool, "MaxPool", {in});
-  n.kh = k.kh;
-  n.kw = k.kw;
-  n.sy = k.sy;
-  n.sx = k.sx;
-  n.dy = k.dy;
-  n.dx = k.dx;
-  n.pad_top = k.pad_top;
-  n.pad_left = k.pad_left;
-  n.pad_bottom = k.pad_bottom;
-  n.pad_right = k.pad_right;
-  const int out = tensor("pool", s[0], s[1], semantics::output_extent(s[2], k.kh, k.sy, k.dy, k.pad_top, k.pad_bottom),
-                         semantics::output_extent(s[3], k.kw, k.sx, k.dx, k.pad_left, k.pad_right));
-  graph.tensors.back().zero_point = graph.tensors[static_cast<std::size_t>(in)].zero_point;
-  graph.nodes.back().output = out;
-  return out;
+  set_window(k, &n);
+  return result("pool", window_output(s, s[1], k), in);
 }
 
 int QBuilder::average_pool(int in, const Window& k, bool count_include_pad) {
@@ -141,17 +132,13 @@ int QBuilder::requantize(int in) {
   QNode& n = node(QOp::requantize, "Clip", {in});
   n.scales = {scale(0.5 + random.unit())};
   clamp(n);
-  const Shape s = shape(in);
-  graph.nodes.back().output = tensor("requantize", s[0], s[1], s[2], s[3]);
-  return graph.nodes.back().output;
+  return result("requantize", shape(in));
 }
 
 int QBuilder::table(int in) {
   QNode& n = node(QOp::table, "Sigmoid", {in});
   for (int i = 0; i < 256; ++i) n.table.push_back(static_cast<std::int8_t>(random.between(-128, 127)));
-  const Shape s = shape(in);
-  graph.nodes.back().output = tensor("table", s[0], s[1], s[2], s[3]);
-  return graph.nodes.back().output;
+  return result("table", shape(in));
 }
 
 int QBuilder::concat(const std::vector<int>& parts) {
@@ -159,36 +146,36 @@ int QBuilder::concat(const std::vector<int>& parts) {
   const Shape s = shape(parts[0]);
   std::int64_t channels = 0;
   for (const int p : parts) channels += shape(p)[1];
-  graph.nodes.back().output = tensor("concat", s[0], channels, s[2], s[3]);
+  const int out = result("concat", {s[0], channels, s[2], s[3]});
   // One scale: the makers of the parts take the zero point of the last one.
   const std::int32_t zero_point = graph.tensors[static_cast<std::size_t>(parts.back())].zero_point;
   for (const int p : parts) graph.tensors[static_cast<std::size_t>(p)].zero_point = zero_point;
   graph.tensors.back().zero_point = zero_point;
-  return graph.nodes.back().output;
+  return out;
 }
 
 int QBuilder::view(int in, std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
   node(QOp::view, "Reshape", {in});
-  const int out = tensor("view", n, c, h, w);
-  graph.tensors.back().zero_point = graph.tensors[static_cast<std::size_t>(in)].zero_point;
-  graph.nodes.back().output = out;
-  return out;
+  return result("view", {n, c, h, w}, in);
 }
 
 int QBuilder::softmax_on_host(int in) {
   QNode& n = node(QOp::host, "Softmax", {in});
   n.attributes["axis"] = {1.0};
-  const Shape s = shape(in);
-  const int out = tensor("softmax", s[0], s[1], s[2], s[3]);
+  const int out = result("softmax", shape(in));
   graph.tensors.back().scale = 1.0 / 256.0;
   graph.tensors.back().zero_point = -128;
-  graph.nodes.back().output = out;
   return out;
 }
 
-void QBuilder::keep_scale(int in) {
-  graph.tensors.back().scale = graph.tensors[static_cast<std::size_t>(in)].scale;
-  graph.tensors.back().zero_point = graph.tensors[static_cast<std::size_t>(in)].zero_point;
+int QBuilder::result(const std::string& name, const Shape& shape, int same_scale) {
+  const int t = tensor(name, shape);
+  if (same_scale >= 0) {
+    graph.tensors.back().scale = graph.tensors[static_cast<std::size_t>(same_scale)].scale;
+    graph.tensors.back().zero_point = graph.tensors[static_cast<std::size_t>(same_scale)].zero_point;
+  }
+  graph.nodes.back().output = t;
+  return t;
 }
 
 int QBuilder::move(const std::string& onnx_op, int in, const Shape& seen, const std::vector<Axis>& axes,
@@ -220,10 +207,7 @@ int QBuilder::move(const std::string& onnx_op, int in, const Shape& seen, const 
     piece.dst_stride[at] = loops[d].dst;
   }
   n.pieces = {piece};
-  const int t = tensor("move", out[0], out[1], out[2], out[3]);
-  keep_scale(in);
-  graph.nodes.back().output = t;
-  return t;
+  return result("move", out, in);
 }
 
 int QBuilder::transpose(int in, const Shape& seen, const std::vector<std::int64_t>& order, const Shape& out) {
@@ -262,10 +246,7 @@ int QBuilder::pad(int in, std::int64_t top, std::int64_t left, std::int64_t bott
   piece.src_stride = {0, 0, 0, s[2] * s[3], s[3], 1};
   piece.dst_stride = {0, 0, 0, out[2] * out[3], out[3], 1};
   n.pieces = {piece};
-  const int t = tensor("pad", out[0], out[1], out[2], out[3]);
-  keep_scale(in);
-  graph.nodes.back().output = t;
-  return t;
+  return result("pad", out, in);
 }
 
 int QBuilder::upsample(int in, std::int64_t factor) {
@@ -277,10 +258,7 @@ int QBuilder::upsample(int in, std::int64_t factor) {
   piece.src_stride = {0, 0, s[3], 0, 1, 0};
   piece.dst_stride = {0, 0, factor * w, w, factor, 1};
   n.pieces = {piece};
-  const int t = tensor("resize", s[0], s[1], s[2] * factor, w);
-  keep_scale(in);
-  graph.nodes.back().output = t;
-  return t;
+  return result("resize", {s[0], s[1], s[2] * factor, w}, in);
 }
 
 int QBuilder::join_rows(int a, int b) {
@@ -297,10 +275,8 @@ int QBuilder::join_rows(int a, int b) {
     piece.dst_stride = {0, 0, 0, 0, h * s[3], 1};
     n.pieces.push_back(piece);
   }
-  const int t = tensor("joined", s[0], s[1], h, s[3]);
-  graph.tensors.back().zero_point = graph.tensors[static_cast<std::size_t>(a)].zero_point;
+  const int t = result("joined", {s[0], s[1], h, s[3]}, a);
   graph.tensors[static_cast<std::size_t>(b)].zero_point = graph.tensors.back().zero_point;
-  graph.nodes.back().output = t;
   return t;
 }
 
@@ -309,8 +285,7 @@ int QBuilder::constant(std::int64_t n, std::int64_t c, std::int64_t h, std::int6
   for (std::int64_t i = 0; i < n * c * h * w; ++i) {
     node_.weights.push_back(static_cast<std::int8_t>(random.between(-128, 127)));
   }
-  graph.nodes.back().output = tensor("constant", n, c, h, w);
-  return graph.nodes.back().output;
+  return result("constant", {n, c, h, w});
 }
 
 int QBuilder::matmul(int a, int b, const Product& p, const Shape& out) {
@@ -338,8 +313,7 @@ int QBuilder::matmul(int a, int b, const Product& p, const Shape& out) {
     n.scales = {scale(gain)};
   }
   clamp(n);
-  graph.nodes.back().output = tensor("product", out[0], out[1], out[2], out[3]);
-  return graph.nodes.back().output;
+  return result("product", out);
 }
 
 namespace {

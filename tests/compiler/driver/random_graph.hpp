@@ -56,9 +56,12 @@ class QBuilder {
   bool one_zero_point = false;  // of all tensors, so that any of them can be concatenated or moved
 
  private:
-  int tensor(const std::string& name, std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w);
+  int tensor(const std::string& name, const Shape& shape);
+  /// The output of the last node, at the scale of tensor `same_scale` when one is given.
+  int result(const std::string& name, const Shape& shape, int same_scale = -1);
+  static void set_window(const Window& window, QNode* node);
+  static Shape window_output(const Shape& in, std::int64_t channels, const Window& window);
   QNode& node(QOp op, const std::string& onnx_op, const std::vector<int>& inputs);
-  void keep_scale(int in);  // for the last tensor
   QScale scale(double real);
   void clamp(QNode& node);
 };

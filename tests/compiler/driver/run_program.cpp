@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <map>
 
 #include <gtest/gtest.h>
 
 #include "compiler/host/host_step.hpp"
 #include "compiler/interpret/qgraph_interpreter.hpp"
 #include "hw/common/random.hpp"
-#include "hw/models/dram/storage.hpp"
+#include "hw/models/dram/based_storage.hpp"
 #include "hw/reference/reference.hpp"
 #include "isa/isa.hpp"
 #include "isa/program/semaphores.hpp"
@@ -19,38 +17,63 @@
 namespace tessera::compiler::testing {
 namespace {
 
-class Dram : public semantics::DramAccess {
+/// A program's buffers in DRAM, each kind far from the next, with its weights and inputs.
+class PlacedProgram {
  public:
-  explicit Dram(const isa::Program& program) {
+  PlacedProgram(const isa::Program& program, const std::vector<Tensor>& inputs) : program_(program) {
+    for (std::size_t kind = 0; kind < bases.base.size(); ++kind) bases.base[kind] = kind << 28;
     for (const isa::Buffer& b : program.buffers) {
-      auto& bytes = spaces_[isa::base_register_of(b.kind)];
-      bytes.resize(std::max<std::size_t>(bytes.size(), b.offset + b.size));
+      std::uint64_t& limit = bases.limit[isa::base_register_of(b.kind)];
+      limit = std::max(limit, b.offset + b.size);
     }
-    auto& weights = spaces_[isa::base_register_of(isa::BufferKind::weights)];
-    std::copy(program.weights.begin(), program.weights.end(), weights.begin());
-  }
-  void read(std::uint8_t base, std::uint64_t offset, std::uint8_t* out, std::size_t bytes) override {
-    std::memcpy(out, at(base, offset, bytes), bytes);
-  }
-  void write(std::uint8_t base, std::uint64_t offset, const std::uint8_t* in, std::size_t bytes) override {
-    std::memcpy(at(base, offset, bytes), in, bytes);
-  }
-  [[nodiscard]] semantics::DramLimits limits() const override {
-    semantics::DramLimits limits{};
-    for (std::size_t i = 0; i < spaces_.size(); ++i) limits[i] = spaces_[i].size();
-    return limits;
-  }
-  std::uint8_t* at(std::uint8_t base, std::uint64_t offset, std::size_t bytes) {
-    EXPECT_LE(offset + bytes, spaces_[base].size());
-    return spaces_[base].data() + offset;
-  }
-  std::uint8_t* at(const isa::Program& program, const isa::TensorRef& t) {
-    const isa::Buffer& b = program.buffers[t.buffer];
-    return at(isa::base_register_of(b.kind), b.offset + t.offset, 0);
+    dram.write(bases.base[isa::base_register_of(isa::BufferKind::weights)], program.weights.data(),
+               program.weights.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      dram.write(address(program.inputs[i]), inputs[i].bytes.data(), inputs[i].bytes.size());
+    }
   }
 
+  void run_host_step(const isa::HostStep& step) {
+    std::vector<std::vector<std::uint8_t>> bytes;
+    for (const isa::TensorRef& t : step.inputs) bytes.push_back(read(t));
+    for (const isa::TensorRef& t : step.outputs) bytes.emplace_back(elements(t));
+    std::vector<host::TensorIn> in;
+    std::vector<host::TensorOut> out;
+    std::size_t k = 0;
+    for (const isa::TensorRef& t : step.inputs)
+      in.push_back({t.shape, t.dtype, t.scale, t.zero_point, bytes[k++].data()});
+    for (const isa::TensorRef& t : step.outputs)
+      out.push_back({t.shape, t.dtype, t.scale, t.zero_point, bytes[k++].data()});
+    const host::StepAttributes attributes(step.attributes.begin(), step.attributes.end());
+    host::run_host_step(step.name, step.op, attributes, in, out);
+    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+      const std::vector<std::uint8_t>& result = bytes[step.inputs.size() + i];
+      dram.write(address(step.outputs[i]), result.data(), result.size());
+    }
+  }
+
+  [[nodiscard]] std::vector<std::vector<std::uint8_t>> outputs() const {
+    std::vector<std::vector<std::uint8_t>> all;
+    for (const isa::TensorRef& t : program_.outputs) all.push_back(read(t));
+    return all;
+  }
+
+  hw::DramStorage dram;
+  hw::BaseRegisters bases;
+
  private:
-  std::array<std::vector<std::uint8_t>, 8> spaces_;
+  static std::size_t elements(const isa::TensorRef& t) { return static_cast<std::size_t>(element_count(t.shape)); }
+  [[nodiscard]] std::uint64_t address(const isa::TensorRef& t) const {
+    const isa::Buffer& b = program_.buffers[t.buffer];
+    return bases.base[isa::base_register_of(b.kind)] + b.offset + t.offset;
+  }
+  [[nodiscard]] std::vector<std::uint8_t> read(const isa::TensorRef& t) const {
+    std::vector<std::uint8_t> bytes(elements(t));
+    dram.read(address(t), bytes.data(), bytes.size());
+    return bytes;
+  }
+
+  const isa::Program& program_;
 };
 
 struct Queue {
@@ -60,7 +83,7 @@ struct Queue {
 };
 
 void run_section(const isa::Section& section, const isa::ChipConfig& chip,
-                 std::vector<std::vector<std::uint8_t>>& srams, Dram& dram, Random& random) {
+                 std::vector<std::vector<std::uint8_t>>& srams, semantics::DramAccess& dram, Random& random) {
   std::vector<Queue> queues;
   for (const isa::QueueStream& stream : section.streams) {
     Queue q;
@@ -105,105 +128,38 @@ void run_section(const isa::Section& section, const isa::ChipConfig& chip,
   for (const int s : semaphores) ASSERT_EQ(s, 0);
 }
 
-void run_host(const isa::Program& program, const isa::HostStep& step, Dram& dram) {
-  std::vector<host::TensorIn> in;
-  std::vector<host::TensorOut> out;
-  for (const isa::TensorRef& t : step.inputs)
-    in.push_back({t.shape, t.dtype, t.scale, t.zero_point, dram.at(program, t)});
-  for (const isa::TensorRef& t : step.outputs)
-    out.push_back({t.shape, t.dtype, t.scale, t.zero_point, dram.at(program, t)});
-  host::StepAttributes attributes;
-  for (const auto& [key, values] : step.attributes) attributes[key] = values;
-  host::run_host_step(step.name, step.op, attributes, in, out);
-}
-
 }  // namespace
 
 std::vector<std::vector<std::uint8_t>> run_program(const isa::Program& program, const isa::ChipConfig& chip,
                                                    const std::vector<Tensor>& inputs, std::uint64_t seed) {
   Random random(seed);
-  Dram dram(program);
+  PlacedProgram placed(program, inputs);
+  hw::BasedStorage dram(placed.dram, placed.bases);
   // Stale bytes, not zeros: padding lanes must not matter.
   std::vector<std::vector<std::uint8_t>> srams(static_cast<std::size_t>(chip.cores));
   for (auto& sram : srams) {
     sram.resize(static_cast<std::size_t>(chip.sram.banks * chip.sram.size_bytes));
     for (std::uint8_t& b : sram) b = static_cast<std::uint8_t>(random.next());
   }
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    std::memcpy(dram.at(program, program.inputs[i]), inputs[i].bytes.data(), inputs[i].bytes.size());
-  }
   for (const isa::Section& section : program.sections) {
     if (section.host_step >= 0) {
-      run_host(program, program.host_steps[static_cast<std::size_t>(section.host_step)], dram);
+      placed.run_host_step(program.host_steps[static_cast<std::size_t>(section.host_step)]);
     } else {
       run_section(section, chip, srams, dram, random);
     }
     if (::testing::Test::HasFatalFailure()) return {};
   }
-  std::vector<std::vector<std::uint8_t>> outputs;
-  for (const isa::TensorRef& t : program.outputs) {
-    std::int64_t elements = 1;
-    for (const std::int64_t d : t.shape) elements *= d;
-    const std::uint8_t* data = dram.at(program, t);
-    outputs.emplace_back(data, data + elements);
-  }
-  return outputs;
+  return placed.outputs();
 }
 
 std::vector<std::vector<std::uint8_t>> run_on_reference(const isa::Program& program, const isa::ChipConfig& chip,
                                                         const std::vector<Tensor>& inputs) {
-  hw::DramStorage dram;
-  reference::BaseRegisters bases;
-  for (std::size_t kind = 0; kind < bases.base.size(); ++kind) bases.base[kind] = kind << 28;
-  for (const isa::Buffer& b : program.buffers) {
-    std::uint64_t& limit = bases.limit[isa::base_register_of(b.kind)];
-    limit = std::max(limit, b.offset + b.size);
-  }
-  const auto address = [&](const isa::TensorRef& t) {
-    const isa::Buffer& b = program.buffers[t.buffer];
-    return bases.base[isa::base_register_of(b.kind)] + b.offset + t.offset;
-  };
-  const auto elements = [](const isa::TensorRef& t) {
-    std::size_t count = 1;
-    for (const std::int64_t d : t.shape) count *= static_cast<std::size_t>(d);
-    return count;
-  };
-  dram.write(bases.base[isa::base_register_of(isa::BufferKind::weights)], program.weights.data(),
-             program.weights.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    dram.write(address(program.inputs[i]), inputs[i].bytes.data(), inputs[i].bytes.size());
-  }
+  PlacedProgram placed(program, inputs);
   reference::ReferenceOptions options;
-  options.host_step = [&](const isa::HostStep& step, hw::DramStorage& memory) {
-    std::vector<std::vector<std::uint8_t>> bytes;
-    for (const isa::TensorRef& t : step.inputs) {
-      bytes.emplace_back(elements(t));
-      memory.read(address(t), bytes.back().data(), bytes.back().size());
-    }
-    for (const isa::TensorRef& t : step.outputs) bytes.emplace_back(elements(t));
-    std::vector<host::TensorIn> in;
-    std::vector<host::TensorOut> out;
-    std::size_t k = 0;
-    for (const isa::TensorRef& t : step.inputs)
-      in.push_back({t.shape, t.dtype, t.scale, t.zero_point, bytes[k++].data()});
-    for (const isa::TensorRef& t : step.outputs)
-      out.push_back({t.shape, t.dtype, t.scale, t.zero_point, bytes[k++].data()});
-    host::StepAttributes attributes;
-    for (const auto& [key, values] : step.attributes) attributes[key] = values;
-    host::run_host_step(step.name, step.op, attributes, in, out);
-    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
-      const auto& result = bytes[step.inputs.size() + i];
-      memory.write(address(step.outputs[i]), result.data(), result.size());
-    }
-  };
-  const reference::ReferenceResult result = reference::run_reference(program, chip, dram, bases, options);
+  options.host_step = [&](const isa::HostStep& step, hw::DramStorage&) { placed.run_host_step(step); };
+  const reference::ReferenceResult result = reference::run_reference(program, chip, placed.dram, placed.bases, options);
   EXPECT_EQ(result.warnings, std::vector<std::string>{});
-  std::vector<std::vector<std::uint8_t>> outputs;
-  for (const isa::TensorRef& t : program.outputs) {
-    outputs.emplace_back(elements(t));
-    dram.read(address(t), outputs.back().data(), outputs.back().size());
-  }
-  return outputs;
+  return placed.outputs();
 }
 
 void expect_program_computes(const QGraph& graph, const isa::Program& program, const isa::ChipConfig& chip,
