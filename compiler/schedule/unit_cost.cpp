@@ -8,6 +8,7 @@
 #include "hw/models/conv/cost.hpp"
 #include "hw/models/edp/cost.hpp"
 #include "hw/models/gemm/cost.hpp"
+#include "hw/models/interconnect/stream_rate.hpp"
 #include "hw/models/reorder/cost.hpp"
 
 namespace tessera::compiler {
@@ -30,17 +31,8 @@ std::vector<std::int64_t> even_cuts(std::int64_t n, std::int64_t largest) {
 
 }  // namespace
 
-UnitCost::UnitCost(const isa::ChipConfig& chip) : chip_(chip) {
-  if (chip.dram.device == "fixed") {
-    dram_bytes_per_cycle_ = chip.dram.fixed_bytes_per_cycle > 0 ? static_cast<double>(chip.dram.fixed_bytes_per_cycle)
-                                                                : static_cast<double>(chip.axi.data_bytes);
-  } else {
-    // A 16-bit channel moves two beats of two bytes a command clock.
-    const double clocks_per_cycle = 1e15 / static_cast<double>(chip.clock_hz) / static_cast<double>(chip.dram.tck_fs);
-    dram_bytes_per_cycle_ = 4.0 * static_cast<double>(chip.dram.channels) * clocks_per_cycle;
-  }
-  dram_bytes_per_cycle_ = std::min(dram_bytes_per_cycle_, static_cast<double>(chip.axi.data_bytes));
-}
+UnitCost::UnitCost(const isa::ChipConfig& chip)
+    : chip_(chip), dram_bytes_per_cycle_(hw::peak_bytes_per_cycle(chip)) {}
 
 std::optional<Cycles> UnitCost::choose(isa::Conv& conv) {
   const std::array<std::int32_t, 17> key = {static_cast<std::int32_t>(conv.mode),

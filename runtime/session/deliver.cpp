@@ -8,7 +8,7 @@
 #include "compiler/tensor_io/tensor_io.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/file.hpp"
-#include "hw/models/interconnect/memory_config.hpp"
+#include "hw/models/interconnect/stream_rate.hpp"
 #include "runtime/report/attribution.hpp"
 #include "runtime/report/report.hpp"
 #include "runtime/session/boundary.hpp"
@@ -41,14 +41,6 @@ std::string instruction_trace(const isa::Program& program, const isa::ChipConfig
   return out;
 }
 
-/// Burst bytes / (burst clocks x tCK) x channels; `fixed` memory: its own rate, 0 when unlimited.
-double peak_bytes_per_second(const isa::ChipConfig& chip) {
-  if (chip.dram.device == "fixed") {
-    return static_cast<double>(chip.dram.fixed_bytes_per_cycle) * static_cast<double>(chip.clock_hz);
-  }
-  return dram::peak_bytes_per_second(hw::MemoryConfig::from(chip, 1).dram());
-}
-
 }  // namespace
 
 int deliver(const isa::Program& program, const isa::ChipConfig& chip, const RunOptions& o, const Outcome& outcome) {
@@ -60,7 +52,7 @@ int deliver(const isa::Program& program, const isa::ChipConfig& chip, const RunO
   input.compare = outcome.compare;
   input.dram_slices = outcome.dram_slices;
   input.ideal = outcome.ideal;
-  input.dram_peak_bytes_per_s = peak_bytes_per_second(chip);
+  input.dram_peak_bytes_per_s = hw::peak_bytes_per_second(chip);
   for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
     const auto& bytes = outcome.outputs[i].bytes;
     input.output_sha256[program.outputs[i].name] = sha256_hex(bytes.data(), bytes.size());
