@@ -234,7 +234,7 @@ void read_sections(ConfigReader& meta, Program& program) {
       sections[i].error("name", "program.bin calls this section " + section.name);
     }
     if (sections[i].has("why")) section.why = sections[i].text("why");
-    if (sections[i].has("crossing_bytes")) section.crossing_bytes = sections[i].integer("crossing_bytes");
+    if (sections[i].has("crossing_bytes")) section.crossing_bytes = sections[i].integer("crossing_bytes", {});
     std::vector<ConfigReader> streams = sections[i].objects("streams");
     if (streams.size() != section.streams.size()) {
       sections[i].error("streams", detail::concat("program.bin has ", section.streams.size(), " streams here"));
