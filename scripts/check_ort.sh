@@ -20,15 +20,16 @@ if [ ! -d "$ORT_MODULES/onnxruntime-node" ]; then
 fi
 
 directories=()
-pieces() {  # NAME FILE SEED NODES
-  "$build/tests/validation/ort/qdq_nodes" "$models/$2" "$work/$1" "$3" "$4" >/dev/null
+pieces() {  # NAME FILE SEED NODES [SHAPE]
+  "$build/tests/validation/ort/qdq_nodes" "$models/$2" "$work/$1" "${@:3}" >/dev/null
   directories+=("$work/$1")
 }
 pieces resnet50_first_stage light/light_resnet50.onnx 1 15
 pieces mnist models/zoo_mnist_cntk/model.onnx 0 0
 pieces residual_block models/qonnx_residual_block_clean/model.onnx 0 0
 pieces squeezenet light/light_squeezenet.onnx 1 0
+pieces twin_nodes models/emmtrix_micro_kws_m_static_qdq/model.onnx 0 0 1x1960
 pieces mobilenet_v2_w025 models/torch_mnv2_w025_96_op11/model.onnx 0 0
 "$build/tests/validation/ort/quantised_cases" "$work/quantised" "$models"
-for group in operators conformance twin; do directories+=("$work/quantised/$group"); done
-node tests/validation/ort/compare.js "${directories[@]}"
+node tests/validation/ort/compare.js "${directories[@]}" --each "$work/quantised/operators" \
+  "$work/quantised/conformance" --whole "$work/quantised/twin"

@@ -1,6 +1,7 @@
-// qdq_nodes MODEL.onnx DIR SEED NODES: quantises a model, runs the `graph` oracle, and writes for each of the first
-// NODES QuantizeLinear (0 = all) the piece of the exported QDQ graph that ends in it: an ONNX file with int8 inputs,
-// our int8 values of those inputs and of the output as .npy, and DIR/manifest.json. SEED 0 keeps the model's weights.
+// qdq_nodes MODEL.onnx DIR SEED NODES [SHAPE]: quantises a model (a QDQ model stays as it is), runs the `graph` oracle,
+// and writes for each of the first NODES QuantizeLinear (0 = all) the piece of the exported QDQ graph that ends in it:
+// an ONNX file with int8 inputs, our int8 values of those inputs and of the output as .npy, and DIR/manifest.json. SEED
+// 0 keeps the model's weights.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -40,7 +41,7 @@ class NodeWriter {
     interpret_model(samples.at(0));
     nlohmann::json manifest = nlohmann::json::array();
     for (const Node& node : qdq_.nodes) {
-      if (node.op != "QuantizeLinear" || makers_.count(node.inputs[0]) == 0) continue;
+      if (node.op != "QuantizeLinear" || quantises_an_input(node)) continue;
       if (limit != 0 && manifest.size() == limit) break;
       manifest.push_back(write_piece(node, manifest.size()));
     }
@@ -63,6 +64,19 @@ class NodeWriter {
     }
   }
 
+  /// The boundary's work: a graph input, also in another shape.
+  bool quantises_an_input(const Node& quantize) const {
+    auto maker = makers_.find(quantize.inputs[0]);
+    while (maker != makers_.end() && is_view(qdq_.nodes[maker->second])) {
+      maker = makers_.find(qdq_.nodes[maker->second].inputs[0]);
+    }
+    return maker == makers_.end();
+  }
+
+  static bool is_view(const Node& node) {
+    return node.op == "Reshape" || node.op == "Flatten" || node.op == "Transpose";
+  }
+
   /// Our int8 value behind a QuantizeLinear. A view that lower removed has the bytes of what it views.
   Tensor value_of(const Node& quantize) {
     const std::string& source = quantize.inputs[0];
@@ -71,9 +85,11 @@ class NodeWriter {
       if (found != values_.end()) return found->second;
     }
     const Node& maker = qdq_.nodes[makers_.at(source)];
-    TESSERA_CHECK(maker.op == "Reshape" || maker.op == "Flatten", maker.name, ": ", maker.op, " has no value");
-    const Node& dequantize = qdq_.nodes[makers_.at(maker.inputs[0])];
-    Tensor value = value_of(qdq_.nodes[makers_.at(dequantize.inputs[0])]);
+    TESSERA_CHECK(is_view(maker), maker.name, ": ", maker.op, " has no value");
+    const auto before = makers_.find(maker.inputs[0]);  // none: an input, which the boundary quantised
+    Tensor value = before == makers_.end() ? values_.at(maker.inputs[0])
+                                           : value_of(qdq_.nodes[makers_.at(qdq_.nodes[before->second].inputs[0])]);
+    if (maker.op == "Transpose") return evaluate_node(maker, {&value}).at(0);
     value.shape = qdq_.shape_of(source);
     return value;
   }
@@ -126,13 +142,29 @@ class NodeWriter {
   NamedTensors values_;
 };
 
-void write_nodes(const fs::path& model, const fs::path& dir, std::uint64_t seed, std::size_t limit) {
-  Graph graph = import_model(model);
+/// Noise that fills the range which the model's first QuantizeLinear gives its input.
+std::vector<NamedTensors> loud_samples(const Graph& graph, std::uint64_t seed) {
+  std::vector<NamedTensors> samples = random_calibration(graph, seed);
+  for (const Node& node : graph.nodes) {
+    if (node.op != "QuantizeLinear") continue;
+    const auto scale = static_cast<float>(40.0 * graph.constants.at(node.inputs[1]).as_doubles().at(0));
+    for (auto& [name, tensor] : samples[0]) {
+      for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.data<float>()[i] *= scale;
+    }
+    break;
+  }
+  return samples;
+}
+
+void write_nodes(const fs::path& model, const fs::path& dir, std::uint64_t seed, std::size_t limit,
+                 const std::vector<std::string>& shapes) {
+  Graph graph = import_model(model, {shapes});
   prepare(graph, try_evaluate_node);
   if (seed != 0) randomize_weights(graph, seed);
+  fs::create_directories(dir);
+  if (is_quantized(graph)) return NodeWriter(graph, dir).run(loud_samples(graph, seed + 1), limit);
   run_passes(graph);
   const std::vector<NamedTensors> samples = random_calibration(graph, seed + 1);
-  fs::create_directories(dir);
   NodeWriter(quantize(graph, samples), dir).run(samples, limit);
 }
 
@@ -140,13 +172,13 @@ void write_nodes(const fs::path& model, const fs::path& dir, std::uint64_t seed,
 }  // namespace tessera::compiler
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::cerr << "usage: qdq_nodes MODEL.onnx DIR SEED NODES\n";
+  if (argc != 5 && argc != 6) {
+    std::cerr << "usage: qdq_nodes MODEL.onnx DIR SEED NODES [SHAPE]\n";
     return 2;
   }
   try {
     tessera::compiler::write_nodes(argv[1], argv[2], std::strtoull(argv[3], nullptr, 10),
-                                   std::strtoull(argv[4], nullptr, 10));
+                                   std::strtoull(argv[4], nullptr, 10), {argv + 5, argv + argc});
   } catch (const tessera::UserError& e) {
     std::cerr << e.what() << "\n";
     return 2;
