@@ -8,7 +8,7 @@
 
 namespace tessera::cosim {
 
-inline constexpr int kUnits = 5;            // tessera_core_pkg::Units
+inline constexpr int kUnits = 6;            // tessera_core_pkg::Units
 inline constexpr int kMostDataBytes = 128;  // axi.data_bytes
 inline constexpr int kRtlSemaphores = 64;
 

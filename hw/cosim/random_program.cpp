@@ -9,6 +9,7 @@
 #include "hw/common/error.hpp"
 #include "hw/common/random.hpp"
 #include "hw/cosim/random_conv.hpp"
+#include "hw/cosim/random_edp.hpp"
 #include "hw/cosim/random_gemm.hpp"
 #include "hw/cosim/random_operands.hpp"
 #include "hw/cosim/slice.hpp"
@@ -24,9 +25,9 @@ namespace {
 using isa::BufferKind;
 using isa::QueueId;
 
-constexpr std::array<QueueId, 5> kQueues = {QueueId::load, QueueId::store, QueueId::conv0, QueueId::gemm,
-                                            QueueId::reorder};
-constexpr std::size_t kLoad = 0, kStore = 1, kConv = 2, kGemm = 3;  // indices of kQueues
+constexpr std::array<QueueId, 6> kQueues = {QueueId::load, QueueId::store, QueueId::conv0,
+                                            QueueId::gemm, QueueId::edp,   QueueId::reorder};
+constexpr std::size_t kLoad = 0, kStore = 1, kConv = 2, kGemm = 3, kEdp = 4;  // indices of kQueues
 constexpr std::int64_t kBufferBytes = 1 << 16;
 
 class Generator {
@@ -35,7 +36,8 @@ class Generator {
     const std::int64_t bank = chip.sram.size_bytes;
     // A window of the scratchpad that begins in one bank and ends in the same or one of the next: streams meet.
     begin_ = bank * random_.between(0, std::max<std::int64_t>(chip.sram.banks - 2, 0)) + bank / 2;
-    size_ = std::min(random_.between(bank / 4, 2 * bank), chip.sram.banks * bank - begin_ - kParamRoom);
+    const std::int64_t room = std::max(kParamRoom, most_edp_constants(chip));
+    size_ = std::min(random_.between(bank / 4, 2 * bank), chip.sram.banks * bank - begin_ - room);
   }
 
   isa::Program make(int instructions) {
@@ -58,7 +60,7 @@ class Generator {
   }
 
  private:
-  // Behind the window: the parameters of the present convolution or product, which nothing but their LOAD may write.
+  // Behind the window: the constants of the present compute instruction, which nothing but their LOAD may write.
   static constexpr std::int64_t kParamRoom = semantics::kParamBytes * std::max(kMostChannels, kMostColumns) + 8;
 
   static constexpr std::size_t kMostSyncs = 4;  // waits, and signals, of one instruction
@@ -97,6 +99,8 @@ class Generator {
       add_convolution();
     } else if (queue == kGemm) {
       add_product();
+    } else if (queue == kEdp) {
+      add_vector_operation();
     } else {
       add(queue, reorder());
     }
@@ -126,14 +130,28 @@ class Generator {
     add(kGemm, gemm);
   }
 
+  void add_vector_operation() {
+    const isa::Edp edp = vector_operation(chip_, random_, begin_, size_, begin_ + size_);
+    load_constants(edp_constants(edp, chip_, random_, begin_ + size_), begin_ + size_);
+    add(kEdp, edp);
+  }
+
   void load_params(std::int64_t count, bool small, std::uint32_t at) {
+    std::vector<std::uint8_t> params;
+    append_params(count, small, random_, params);
+    load_constants(params, at);
+  }
+
+  /// Lie behind those of other instructions in DRAM.
+  void load_constants(const std::vector<std::uint8_t>& constants, std::int64_t at) {
+    if (constants.empty()) return;
     isa::Load load;
     load.base_register = isa::base_register_of(BufferKind::weights);
     load.dram_offset = params_.size();
-    load.row_bytes = load.group_bytes = static_cast<std::uint32_t>(semantics::kParamBytes * count);
-    load.sram_base = at;
+    load.row_bytes = load.group_bytes = static_cast<std::uint32_t>(constants.size());
+    load.sram_base = static_cast<std::uint32_t>(at);
     for (auto& dim : load.dims) dim.count = 1;
-    append_params(count, small, random_, params_);
+    params_.insert(params_.end(), constants.begin(), constants.end());
     add(kLoad, load);
   }
 

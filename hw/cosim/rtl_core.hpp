@@ -23,8 +23,8 @@
 namespace tessera::cosim {
 
 /// The units of the slice, in the order of its bit vectors (tessera_core_pkg.sv).
-inline constexpr std::array<std::uint8_t, kUnits> kQueueOfUnit = {0, 1, 2, 6, 8};  // isa::QueueId
-inline constexpr std::array<const char*, kUnits> kUnitNames = {"load", "store", "conv0", "gemm", "reorder"};
+inline constexpr std::array<std::uint8_t, kUnits> kQueueOfUnit = {0, 1, 2, 6, 7, 8};  // isa::QueueId
+inline constexpr std::array<const char*, kUnits> kUnitNames = {"load", "store", "conv0", "gemm", "edp", "reorder"};
 
 /// What happened that a test wants to have happened.
 struct Coverage {

@@ -9,6 +9,7 @@
 #include "hw/models/conv/cost.hpp"
 #include "hw/models/gemm/cost.hpp"
 #include "isa/isa.hpp"
+#include "isa/semantics/layout.hpp"
 #include "isa/semantics/legal.hpp"
 
 namespace tessera::cosim {
@@ -34,6 +35,18 @@ std::string missing(const isa::Reorder& r, const isa::ChipConfig& chip) {
   instruction.body = r;
   if (semantics::find_fault(instruction, chip, {})) return "";
   return reorder_in_slice(r, chip) ? "" : "a step of more bytes than a line";
+}
+
+std::string missing(const isa::Edp& e, const isa::ChipConfig& chip) {
+  isa::Instruction instruction;
+  instruction.body = e;
+  if (const auto fault = semantics::find_fault(instruction, chip, {})) return fault->text;
+  // The prologue reads all entries, also those that no window needs.
+  const std::int64_t entries = e.mode == isa::EdpMode::average_pool ? std::int64_t{e.kh} * e.kw : 0;
+  if (e.p_base + semantics::kAverageEntryBytes * entries > chip.sram.banks * chip.sram.size_bytes) {
+    return "average entries that leave the scratchpad";
+  }
+  return "";
 }
 
 std::string missing(const isa::Conv& c, const isa::ChipConfig& chip) {
@@ -69,7 +82,7 @@ std::string missing(const isa::Instruction& instruction, const isa::ChipConfig& 
 
 bool has_unit(isa::QueueId queue) {
   return queue == isa::QueueId::load || queue == isa::QueueId::store || queue == isa::QueueId::conv0 ||
-         queue == isa::QueueId::gemm || queue == isa::QueueId::reorder;
+         queue == isa::QueueId::gemm || queue == isa::QueueId::edp || queue == isa::QueueId::reorder;
 }
 
 }  // namespace
@@ -113,7 +126,7 @@ void check_slice(const isa::Program& program, const isa::ChipConfig& chip) {
       const auto queue = static_cast<isa::QueueId>(stream.queue);
       if (!has_unit(queue)) {
         user_error(place, ": instructions for queue ", isa::to_string(queue),
-                   ": the RTL slice has load, store, conv0, gemm and reorder");
+                   ": the RTL slice has load, store, conv0, gemm, edp and reorder");
       }
       std::size_t index = 0;
       for (std::size_t word = 0; word < stream.words.size(); ++index) {

@@ -1,6 +1,7 @@
 hw/rtl/tessera_core_pkg.sv
 hw/rtl/tessera_requantize_pkg.sv
 hw/rtl/tessera_conv_pkg.sv
+hw/rtl/tessera_edp_pkg.sv
 hw/rtl/tessera_gemm_pkg.sv
 hw/rtl/tessera_slice_pkg.sv
 hw/rtl/tessera_fifo.sv
@@ -37,6 +38,12 @@ hw/rtl/tessera_gemm_steps.sv
 hw/rtl/tessera_gemm_pe.sv
 hw/rtl/tessera_gemm_array.sv
 hw/rtl/tessera_gemm.sv
+hw/rtl/tessera_edp_taps.sv
+hw/rtl/tessera_edp_walk.sv
+hw/rtl/tessera_edp_pool.sv
+hw/rtl/tessera_edp_average.sv
+hw/rtl/tessera_edp_stage.sv
+hw/rtl/tessera_edp.sv
 hw/rtl/tessera_sram_bank.sv
 hw/rtl/tessera_sram_arbiter.sv
 hw/rtl/tessera_sram.sv

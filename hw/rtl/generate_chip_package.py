@@ -15,6 +15,7 @@ KEYS = [
     "conv.accumulators", "conv.cin_lanes", "conv.cout_lanes", "conv.depthwise_taps", "conv.engines", "conv.pipeline_cycles",
     "conv.pixel_lanes", "conv.window_bytes",
     "cp.fetch_words", "cp.prefetch_words",
+    "edp.lanes", "edp.pipeline_cycles",
     "gemm.accumulator_rows", "gemm.cols", "gemm.fold_overlap", "gemm.rows",
     "layout.channel_block",
     "load.in_flight", "load.landing_bytes",

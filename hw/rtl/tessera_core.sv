@@ -64,7 +64,7 @@ module tessera_core (
   logic [5:0]                      semaphore_index;
   logic [7:0]                      semaphore_value;
   logic [Units-1:0]                conflict, ready, ready_nop, busy, start_nop, bus_error;
-  logic [Units-1:0][1023:0]        head;
+  logic [Units-1:0][HeadBits-1:0]  head;
   owner_t [Units-1:0]              owner;
 
   tessera_registers u_registers (
@@ -143,18 +143,22 @@ module tessera_core (
   store_body_t   store_body;
   conv_body_t    conv_body;
   gemm_body_t    gemm_body;
+  edp_body_t     edp_body;
   reorder_body_t reorder_body;
   nop_body_t [Units-1:0] nop_body;
   sram_req_t     load_write, store_read, reorder_read, reorder_write;
   logic [Units-1:0]    gnt;
   sram_req_t [3:0]     conv_access, gemm_access;
+  sram_req_t [2:0]     edp_access;
   logic [LineBits-1:0] store_data, reorder_data;
   logic [2:0][LineBits-1:0] conv_data, gemm_data;
+  logic [1:0][LineBits-1:0] edp_data;
 
   assign load_body = head[UnitLoad][LoadBits-1:HeaderBits];
   assign store_body = head[UnitStore][StoreBits-1:HeaderBits];
   assign conv_body = head[UnitConv][ConvBits-1:HeaderBits];
   assign gemm_body = head[UnitGemm][GemmBits-1:HeaderBits];
+  assign edp_body = head[UnitEdp][EdpBits-1:HeaderBits];
   assign reorder_body = head[UnitReorder][ReorderBits-1:HeaderBits];
   for (genvar u = 0; u < Units; u++) begin : g_nop
     assign nop_body[u] = head[u][NopBits-1:HeaderBits];
@@ -250,6 +254,24 @@ module tessera_core (
     .conflict_o(conflict[UnitGemm])
   );
 
+  assign ready_nop[UnitEdp] = ready[UnitEdp];
+
+  tessera_edp u_edp (
+    .clk_i,
+    .rst_ni,
+    .ready_o(ready[UnitEdp]),
+    .busy_o(busy[UnitEdp]),
+    .start_i(start_o[UnitEdp] && !start_nop[UnitEdp]),
+    .edp_i(edp_of(edp_body)),
+    .start_nop_i(start_nop[UnitEdp]),
+    .nop_cycles_i(nop_body[UnitEdp].f_cycles),
+    .done_o(finish_o[UnitEdp]),
+    .sram_req_o(edp_access),
+    .sram_gnt_i(gnt[UnitEdp]),
+    .sram_data_i(edp_data),
+    .conflict_o(conflict[UnitEdp])
+  );
+
   assign ready_nop[UnitReorder] = ready[UnitReorder];
 
   tessera_reorder u_reorder (
@@ -276,12 +298,14 @@ module tessera_core (
     .store_read_i(store_read),
     .conv_i(conv_access),
     .gemm_i(gemm_access),
+    .edp_i(edp_access),
     .reorder_read_i(reorder_read),
     .reorder_write_i(reorder_write),
     .gnt_o(gnt),
     .store_data_o(store_data),
     .conv_data_o(conv_data),
     .gemm_data_o(gemm_data),
+    .edp_data_o(edp_data),
     .reorder_data_o(reorder_data),
     .req_banks_o
   );

@@ -6,13 +6,16 @@ package tessera_core_pkg;
 
   // Units of the slice. Absent units never request, so the rotating orders of FETCH and of the SRAM arbiter over these
   // slots equal those over all ten queue ids.
-  localparam int unsigned Units = 5;
+  localparam int unsigned Units = 6;
   localparam int unsigned UnitLoad = 0;
   localparam int unsigned UnitStore = 1;
   localparam int unsigned UnitConv = 2;
   localparam int unsigned UnitGemm = 3;
-  localparam int unsigned UnitReorder = 4;
+  localparam int unsigned UnitEdp = 4;
+  localparam int unsigned UnitReorder = 5;
   localparam int unsigned UnitWidth = $clog2(Units);
+
+  localparam int unsigned HeadBits = tessera_isa_pkg::EdpBits;  // of the longest instruction
 
   localparam int unsigned AddrWidth = 40;  // DRAM byte address
   localparam int unsigned BeatBits = 8 * AxiDataBytes;

@@ -35,7 +35,7 @@ module tessera_cp (
   input  logic [tessera_core_pkg::Units-1:0] done_i,
   output logic [tessera_core_pkg::Units-1:0] start_o,
   output logic [tessera_core_pkg::Units-1:0] start_nop_o,
-  output logic [tessera_core_pkg::Units-1:0][1023:0] head_o,
+  output logic [tessera_core_pkg::Units-1:0][tessera_core_pkg::HeadBits-1:0] head_o,
   output tessera_core_pkg::owner_t [tessera_core_pkg::Units-1:0] owner_o,
   input  tessera_isa_pkg::fault_cause_e [tessera_core_pkg::Units-1:0] range_i  // of the heads, unless a NOP
 );
@@ -43,7 +43,7 @@ module tessera_cp (
   import tessera_isa_pkg::*;
   import tessera_core_pkg::*;
 
-  localparam logic [Units-1:0][3:0] QueueOf = {4'(QueueIdReorder), 4'(QueueIdGemm), 4'(QueueIdConv0),
+  localparam logic [Units-1:0][3:0] QueueOf = {4'(QueueIdReorder), 4'(QueueIdEdp), 4'(QueueIdGemm), 4'(QueueIdConv0),
                                                  4'(QueueIdStore), 4'(QueueIdLoad)};
   // Instructions popped and not finished, a unit: as many signal sets wait for their finish.
   function automatic int unsigned in_flight_of(input int unsigned unit);

@@ -137,6 +137,7 @@ module tessera_range_check (
     end
     cause_o[UnitConv] = FaultCauseNone;  // hw/cosim refuses programs that leave the scratchpad here
     cause_o[UnitGemm] = cause_of(gemm_illegal, 1'b0, gemm_outside);
+    cause_o[UnitEdp] = FaultCauseNone;  // as CONV
     cause_o[UnitReorder] = cause_of(1'b0, 1'b0, copy_outside);
   end
 

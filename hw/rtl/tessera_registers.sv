@@ -45,6 +45,7 @@ module tessera_registers (
       UnitStore: return QueueIdStore;
       UnitConv: return QueueIdConv0;
       UnitGemm: return QueueIdGemm;
+      UnitEdp: return QueueIdEdp;
       default: return QueueIdReorder;
     endcase
   endfunction

@@ -5,6 +5,7 @@ package tessera_slice_pkg;
   import tessera_isa_pkg::*;
   import tessera_core_pkg::*;
   import tessera_conv_pkg::*;
+  import tessera_edp_pkg::*;
 
   // Local semaphores only.
   function automatic logic header_in_slice(input header_t header);
@@ -21,7 +22,7 @@ package tessera_slice_pkg;
   function automatic logic conv_in_slice(input conv_body_t b);
     return (b.f_mode == ConvModeDense || b.f_mode == ConvModeDepthwise) && b.f_pixel_shape == 2'd0;  endfunction
 
-  function automatic map_t conv_map(input sram_tensor_t tensor);
+  function automatic map_t map_of(input sram_tensor_t tensor);
     map_t map;
     map.base = tensor.f_base[LineOffsetWidth+:SramLineAddrWidth];
     map.wrap_rows = tensor.f_wrap_rows;
@@ -37,9 +38,9 @@ package tessera_slice_pkg;
     c.channels_outer = b.f_order == ConvOrderChannelsOuter;
     c.shift_only = b.f_shift_only;
     c.has_residual = b.f_has_residual;
-    c.in = conv_map(b.f_in);
-    c.residual = conv_map(b.f_residual);
-    c.out = conv_map(b.f_out);
+    c.in = map_of(b.f_in);
+    c.residual = map_of(b.f_residual);
+    c.out = map_of(b.f_out);
     c.w_line = b.f_w_base[LineOffsetWidth+:SramLineAddrWidth];
     c.p_base = SramAddrWidth'(b.f_p_base);
     c.in_h = b.f_in_h;
@@ -98,6 +99,54 @@ package tessera_slice_pkg;
     g.multiplier = b.f_multiplier;
     g.shift = b.f_shift;
     return g;
+  endfunction
+
+  // All modes as pooling: elementwise has windows of one pixel, global average one window as large as the map.
+  function automatic edp_t edp_of(input edp_body_t b);
+    edp_t e;
+    logic elementwise;
+    elementwise = b.f_mode == EdpModeElementwise;
+    e.whole = b.f_mode == EdpModeGlobalAverage;
+    e.average = e.whole || b.f_mode == EdpModeAveragePool;
+    e.count_pad = b.f_mode == EdpModeAveragePool && b.f_count_include_pad;
+    e.has_b = b.f_has_b;
+    e.b_broadcast = b.f_b_broadcast[0];
+    e.a = map_of(b.f_a);
+    e.b = map_of(b.f_b);
+    e.out = map_of(b.f_out);
+    e.h = b.f_h;
+    e.w = b.f_w;
+    e.c = b.f_c;
+    e.in_h = elementwise ? b.f_h : b.f_in_h;
+    e.in_w = elementwise ? b.f_w : b.f_in_w;
+    e.kh = e.whole ? b.f_in_h : elementwise ? 16'd1 : 16'(b.f_kh);
+    e.kw = e.whole ? b.f_in_w : elementwise ? 16'd1 : 16'(b.f_kw);
+    e.sy = (e.whole || elementwise) ? 8'd1 : b.f_sy;
+    e.sx = (e.whole || elementwise) ? 8'd1 : b.f_sx;
+    e.dy = (b.f_mode == EdpModeMaxPool) ? b.f_dy : 8'd1;
+    e.dx = (b.f_mode == EdpModeMaxPool) ? b.f_dx : 8'd1;
+    e.pad_top = (e.whole || elementwise) ? 8'd0 : b.f_pad_top;
+    e.pad_left = (e.whole || elementwise) ? 8'd0 : b.f_pad_left;
+    e.pad_bottom = b.f_pad_bottom;
+    e.pad_right = b.f_pad_right;
+    e.a_zp = b.f_a_zp;
+    e.out_zp = b.f_out_zp;
+    e.lo = b.f_lo;
+    e.hi = b.f_hi;
+    e.p_base = SramAddrWidth'(b.f_p_base);
+    for (int unsigned s = 0; s < tessera_edp_pkg::Stages; s++) begin
+      e.stages[s].op = edp_op_e'(b.f_stages[s].f_op);
+      e.stages[s].shift = b.f_stages[s].f_shift;
+      e.stages[s].za = b.f_stages[s].f_za;
+      e.stages[s].zb = b.f_stages[s].f_zb;
+      e.stages[s].zo = b.f_stages[s].f_zo;
+      e.stages[s].lo = b.f_stages[s].f_lo;
+      e.stages[s].hi = b.f_stages[s].f_hi;
+      e.stages[s].ma = b.f_stages[s].f_ma;
+      e.stages[s].mb = b.f_stages[s].f_mb;
+      e.stages[s].table_line = b.f_stages[s].f_table_base[LineOffsetWidth+:SramLineAddrWidth];
+    end
+    return e;
   endfunction
 
   // The engines work modulo the scratchpad: a legal program stays inside.

@@ -255,8 +255,8 @@ std::string refusal(const isa::Program& program, const isa::ChipConfig& chip) {
 
 TEST(Slice, RefusesByName) {
   const isa::ChipConfig chip = tiny();
-  EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::edp, 1).program(), chip),
-            "section 'main': instructions for queue edp: the RTL slice has load, store, conv0, gemm and reorder");
+  EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::dsp, 1).program(), chip),
+            "section 'main': instructions for queue dsp: the RTL slice has load, store, conv0, gemm, edp and reorder");
   EXPECT_EQ(refusal(with_buffers().add(QueueId::reorder, reorder_runs(0, 64, 3, {{3, 0, 0}})).program(), chip),
             "section 'main', reorder instruction 0 (reorder): a step of more bytes than a line: not in the RTL slice");
   EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::load, 1, {{}, {{64, 1}}}).program(), chip),
