@@ -69,6 +69,19 @@ void report_accuracy(const ModelOptions& options, const compiler::Graph& qdq, co
   if (!html.empty()) write_file(html, compiler::accuracy_page(options.model, rows));
 }
 
+/// `eval` takes a model as it stands.
+void refuse_quantising(const ModelOptions& options) {
+  const char* const given = !options.calibration.empty()   ? "--calib"
+                            : !options.int16_nodes.empty() ? "--int16"
+                            : !options.no_passes.empty()   ? "--no-pass"
+                            : options.method != "minmax"   ? "--method"
+                                                           : nullptr;
+  if (given != nullptr) {
+    user_error(given,
+               ": eval interprets a model as it stands, float or quantised; legal with quantize, compile, simulate");
+  }
+}
+
 }  // namespace
 
 void add_zoo_command(CLI::App& app) {
@@ -133,6 +146,7 @@ void add_eval_command(CLI::App& app) {
   command->add_option("--seed", o->model.seed, "Seed of inputs that are not given")->check(seed_range());
   command->add_option("-o,--output", o->out, "Folder for NAME.npy of each output")->required();
   command->callback([o] {
+    refuse_quantising(o->model);
     for (const std::string& item : o->inputs) {
       const std::size_t at = item.find('=');
       if (at == std::string::npos) user_error("--input ", item, ": expected NAME=FILE.npy");
