@@ -90,7 +90,7 @@ void check_dma(Rules& r, const DmaShape& s) {
 void check(Rules& r, const isa::Load& i, const ChipConfig&) { check_dma(r, dma_shape(i)); }
 void check(Rules& r, const isa::Store& i, const ChipConfig&) { check_dma(r, dma_shape(i)); }
 
-void check(Rules& r, const isa::Conv& i, const ChipConfig& chip) {
+void check_shape(Rules& r, const isa::Conv& i, const ChipConfig& chip) {
   r.require(!i.a_int16, "a_int16", i.a_int16, "expected 0; int16 activations are not supported yet");
   r.require(!i.w_int16, "w_int16", i.w_int16, "expected 0; int16 weights are not supported yet");
   r.require(!i.out_int16, "out_int16", i.out_int16, "expected 0; int16 results are not supported yet");
@@ -129,6 +129,11 @@ void check(Rules& r, const isa::Conv& i, const ChipConfig& chip) {
     r.require(i.fold >= 1 && std::int64_t{i.fold} * i.cin <= chip.conv.cin_lanes, "fold", i.fold,
               "expected at least 1 and fold x cin (", i.cin, ") at most conv.cin_lanes = ", chip.conv.cin_lanes);
   }
+}
+
+void check(Rules& r, const isa::Conv& i, const ChipConfig& chip) {
+  check_shape(r, i, chip);
+  if (r.result()) return;
   r.int8_clamp("lo", i.lo, "hi", i.hi);
   r.require(i.res_shift <= kMaxShift, "res_shift", i.res_shift, "expected at most 62");
   if (r.result()) return;
@@ -138,11 +143,15 @@ void check(Rules& r, const isa::Conv& i, const ChipConfig& chip) {
   r.line_aligned("w_base", i.w_base);
 }
 
-void check(Rules& r, const isa::Gemm& i, const ChipConfig&) {
+void check_shape(Rules& r, const isa::Gemm& i) {
   r.at_least_one("m", i.m);
   r.at_least_one("n", i.n);
   r.at_least_one("k", i.k);
   r.at_least_one("batch", i.batch);
+}
+
+void check(Rules& r, const isa::Gemm& i, const ChipConfig&) {
+  check_shape(r, i);
   r.require(i.shift <= kMaxShift, "shift", i.shift, "expected at most 62");
   r.int8_clamp("lo", i.lo, "hi", i.hi);
   r.matrix("a_base", i.a_base, "a_pitch", i.a_pitch, i.trans_a ? i.k : i.m, i.trans_a ? i.m : i.k);
@@ -264,6 +273,27 @@ void check(Rules& r, const isa::Reorder& i, const ChipConfig&) {
 }
 
 }  // namespace
+
+namespace {
+
+std::optional<std::string> text_of(const Rules& rules) {
+  const std::optional<Fault> fault = rules.result();
+  return fault ? std::optional<std::string>(fault->text) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> find_shape_fault(const isa::Conv& conv, const ChipConfig& chip) {
+  Rules rules(isa::to_string(isa::opcode_of(conv)), chip);
+  check_shape(rules, conv, chip);
+  return text_of(rules);
+}
+
+std::optional<std::string> find_shape_fault(const isa::Gemm& gemm, const ChipConfig& chip) {
+  Rules rules(isa::to_string(isa::opcode_of(gemm)), chip);
+  check_shape(rules, gemm);
+  return text_of(rules);
+}
 
 std::optional<Fault> find_field_fault(const isa::Instruction& instruction, const ChipConfig& chip) {
   return std::visit(

@@ -23,6 +23,11 @@ struct Fault {
 /// Rules between fields of one instruction and the chip. Everything else in this room assumes they hold.
 [[nodiscard]] std::optional<Fault> find_field_fault(const isa::Instruction& instruction, const isa::ChipConfig& chip);
 
+/// The part of these rules that needs no operands' places: shape, tile and mode. What is wrong, or nothing; a search of
+/// schedules asks it before operands have places.
+[[nodiscard]] std::optional<std::string> find_shape_fault(const isa::Conv& conv, const isa::ChipConfig& chip);
+[[nodiscard]] std::optional<std::string> find_shape_fault(const isa::Gemm& gemm, const isa::ChipConfig& chip);
+
 /// Legal bytes behind each DRAM base register.
 using DramLimits = std::array<std::uint64_t, 8>;
 

@@ -2,6 +2,7 @@
 
 #include "hw/common/error.hpp"
 #include "hw/models/conv/geometry.hpp"
+#include "isa/semantics/legal.hpp"
 
 namespace tessera::hw {
 namespace {
@@ -39,40 +40,8 @@ Bytes conv_window_bytes(const isa::Conv& conv, const isa::ChipConfig& chip) {
 
 std::optional<std::string> conv_check(const isa::Conv& conv, const isa::ChipConfig& chip) {
   const auto no = [](const auto&... parts) { return std::optional<std::string>(detail::concat(parts...)); };
-  if (conv.a_int16 || conv.w_int16 || conv.out_int16) return no("int16 operands are not supported yet");
-  if (conv.pixel_shape >= chip.conv.pixel_shapes.size()) {
-    return no("pixel_shape is ", +conv.pixel_shape, ": the chip has ", chip.conv.pixel_shapes.size());
-  }
-  if (conv.in_h < 1 || conv.in_w < 1 || conv.cin < 1 || conv.out_h < 1 || conv.out_w < 1 || conv.cout < 1) {
-    return no("an extent of the input or output is zero");
-  }
-  if (conv.kh < 1 || conv.kw < 1 || conv.sy < 1 || conv.sx < 1 || conv.dy < 1 || conv.dx < 1) {
-    return no("kernel, stride and dilation must be at least 1");
-  }
-  if (conv.groups < 1 || conv.cin % conv.groups != 0 || conv.cout % conv.groups != 0) {
-    return no("groups is ", conv.groups, ": it must divide ", conv.cin, " input and ", conv.cout, " output channels");
-  }
-  if (conv.gx < 1 || conv.gy < 1 || conv.t < 1) return no("a tile needs gx, gy and t of at least 1");
-  if (conv.gx * conv.gy * conv.t > chip.conv.accumulators) {
-    return no("gx * gy * t is ", conv.gx * conv.gy * conv.t, ": conv.accumulators is ", chip.conv.accumulators);
-  }
-  if (conv.mode == isa::ConvMode::depthwise) {
-    if (conv.cin != conv.groups || conv.cout != conv.groups) {
-      return no("depthwise needs cin = cout = groups, found ", conv.cin, ", ", conv.cout, ", ", conv.groups);
-    }
-    if (conv.t != 1) return no("depthwise needs t = 1, found ", +conv.t);
-  }
-  if (conv.mode == isa::ConvMode::fold) {
-    if (conv.groups != 1) return no("fold needs groups = 1, found ", conv.groups);
-    if (conv.fold < 1 || conv.cin * conv.fold > chip.conv.cin_lanes) {
-      return no("fold is ", +conv.fold, ": ", conv.cin, " channels x fold must be 1 to ", chip.conv.cin_lanes);
-    }
-  }
-  if (conv.in.base % chip.sram.line_bytes != 0 || conv.out.base % chip.sram.line_bytes != 0 ||
-      conv.w_base % chip.sram.line_bytes != 0 ||
-      (conv.has_residual && conv.residual.base % chip.sram.line_bytes != 0)) {
-    return no("operands must begin on a line of ", chip.sram.line_bytes, " bytes");
-  }
+  if (auto fault = semantics::find_shape_fault(conv, chip)) return fault;
+  if (conv.mode == isa::ConvMode::depthwise && conv.t != 1) return no("depthwise needs t = 1, found ", +conv.t);
   const Bytes window = conv_window_bytes(conv, chip);
   if (window > chip.conv.window_bytes) {
     return no("the window of a tile takes ", window, " bytes: conv.window_bytes is ", chip.conv.window_bytes);

@@ -14,7 +14,8 @@ namespace tessera::hw {
 /// Bytes of the input window of the largest tile: fullest bank x banks x bytes of an entry.
 [[nodiscard]] Bytes conv_window_bytes(const isa::Conv& conv, const isa::ChipConfig& chip);
 
-/// Why the engine cannot execute the instruction, or nothing. Checks shape, tile and buffers; not SRAM ranges.
+/// Why the engine cannot execute the instruction, or nothing: the instruction's own shape rules
+/// (isa/semantics/legal.hpp) and the engine's window. Not where operands lie.
 [[nodiscard]] std::optional<std::string> conv_check(const isa::Conv& conv, const isa::ChipConfig& chip);
 
 /// Engine cycles: index of the last output write + 1. The instruction must pass conv_check.

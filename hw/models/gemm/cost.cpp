@@ -2,12 +2,13 @@
 
 #include "hw/common/error.hpp"
 #include "hw/models/gemm/schedule.hpp"
+#include "isa/semantics/legal.hpp"
 
 namespace tessera::hw {
 
 std::optional<std::string> gemm_check(const isa::Gemm& gemm, const isa::ChipConfig& chip) {
   const auto no = [](const auto&... parts) { return std::optional<std::string>(detail::concat(parts...)); };
-  if (gemm.m < 1 || gemm.n < 1 || gemm.k < 1 || gemm.batch < 1) return no("m, n, k and batch must be at least 1");
+  if (auto fault = semantics::find_shape_fault(gemm, chip)) return fault;
   if (gemm.trans_b && chip.gemm.rows != chip.gemm.cols) {
     return no("trans_b needs a square array: the chip has ", chip.gemm.rows, " x ", chip.gemm.cols);
   }
@@ -15,10 +16,6 @@ std::optional<std::string> gemm_check(const isa::Gemm& gemm, const isa::ChipConf
       chip.gemm.accumulator_rows % chip.gemm.rows != 0) {
     return no("trans_a needs gemm.accumulator_rows to be a multiple of gemm.rows, found ", chip.gemm.accumulator_rows,
               " and ", chip.gemm.rows);
-  }
-  if (gemm.a_base % chip.sram.line_bytes != 0 || gemm.b_base % chip.sram.line_bytes != 0 ||
-      gemm.o_base % chip.sram.line_bytes != 0) {
-    return no("operands must begin on a line of ", chip.sram.line_bytes, " bytes");
   }
   return std::nullopt;
 }

@@ -11,7 +11,8 @@
 
 namespace tessera::hw {
 
-/// Why the unit cannot execute the instruction, or nothing. Checks shape and array; not SRAM ranges.
+/// Why the unit cannot execute the instruction, or nothing: the instruction's own shape rules (isa/semantics/legal.hpp)
+/// and what the array asks for. Not where operands lie.
 [[nodiscard]] std::optional<std::string> gemm_check(const isa::Gemm& gemm, const isa::ChipConfig& chip);
 
 /// Engine cycles: index of the last output write + 1.

@@ -21,8 +21,8 @@ isa::Program compiled(const QGraph& graph, const isa::ChipConfig& chip, Schedule
 }
 
 void expect_equal(const QGraph& graph, const isa::ChipConfig& chip, ScheduleKind kind, std::uint64_t seed) {
-  testing::expect_program_computes(graph, compiled(graph, chip, kind), chip,
-                                   testing::random_inputs(graph, seed + 1000), seed);
+  testing::expect_program_computes(graph, compiled(graph, chip, kind), chip, testing::random_inputs(graph, seed + 1000),
+                                   seed);
 }
 
 class RandomGraphs : public ::testing::TestWithParam<const char*> {};

@@ -177,7 +177,7 @@ TEST(ConvCheck, SaysWhy) {
   isa::Conv conv = simple(64, 64, 56, 56, 3);
   conv.gx = 5;
   conv.gy = 7;
-  EXPECT_EQ(conv_check(conv, config).value(), "gx * gy * t is 35: conv.accumulators is 32");
+  EXPECT_EQ(conv_check(conv, config).value(), "conv.gx*gy*t = 35: expected at most conv.accumulators = 32");
   conv.gx = 2;
   conv.gy = 16;
   // Fullest bank: columns 0, 12, 24 of 26, 18 rows: 3 x 18 entries x 12 banks x 32 bytes.
@@ -186,22 +186,25 @@ TEST(ConvCheck, SaysWhy) {
   EXPECT_EQ(conv_window_bytes(conv, config), 3 * 16 * 12 * 32);
   EXPECT_EQ(conv_check(conv, config), std::nullopt);
   conv.groups = 3;
-  EXPECT_EQ(conv_check(conv, config).value(), "groups is 3: it must divide 64 input and 64 output channels");
+  EXPECT_EQ(conv_check(conv, config).value(), "conv.groups = 3: expected a divisor of cin = 64 and cout = 64");
   conv.groups = 1;
   conv.mode = isa::ConvMode::fold;
   conv.fold = 1;
-  EXPECT_EQ(conv_check(conv, config).value(), "fold is 1: 64 channels x fold must be 1 to 32");
+  EXPECT_EQ(conv_check(conv, config).value(),
+            "conv.fold = 1: expected at least 1 and fold x cin (64) at most conv.cin_lanes = 32");
   conv.mode = isa::ConvMode::depthwise;
-  EXPECT_EQ(conv_check(conv, config).value(), "depthwise needs cin = cout = groups, found 64, 64, 1");
+  EXPECT_EQ(conv_check(conv, config).value(),
+            "conv.groups = 1: expected cin = cout = groups in depthwise mode, cin is 64 and cout 64");
   conv.mode = isa::ConvMode::dense;
   conv.a_int16 = true;
-  EXPECT_EQ(conv_check(conv, config).value(), "int16 operands are not supported yet");
+  EXPECT_EQ(conv_check(conv, config).value(), "conv.a_int16 = 1: expected 0; int16 activations are not supported yet");
   conv.a_int16 = false;
   conv.sx = 0;
-  EXPECT_EQ(conv_check(conv, config).value(), "kernel, stride and dilation must be at least 1");
+  EXPECT_EQ(conv_check(conv, config).value(), "conv.sx = 0: expected at least 1");
   conv.sx = 1;
   conv.pixel_shape = 2;
-  EXPECT_EQ(conv_check(conv, config).value(), "pixel_shape is 2: the chip has 2");
+  EXPECT_EQ(conv_check(conv, config).value(),
+            "conv.pixel_shape = 2: expected an index into the 2 entries of conv.pixel_shapes");
 }
 
 std::optional<isa::Conv> random_conv(Random& random, const isa::ChipConfig& config) {
