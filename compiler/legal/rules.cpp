@@ -110,17 +110,12 @@ bool reduction_fits(const Subject& s) {
   return inner == 1 || length <= kLargestField;
 }
 
-bool single_axis_clamp(const Subject& s) { return !s.has(1) || s.constant(1); }
-bool limits_constant(const Subject& s) { return single_axis_clamp(s) && (!s.has(2) || s.constant(2)); }
-
 bool parameters_constant(const Subject& s) {
   for (std::size_t i = 1; i < s.node().inputs.size(); ++i) {
     if (s.has(i) && !s.constant(i)) return false;
   }
   return true;
 }
-
-bool pad_value_constant(const Subject& s) { return parameters_constant(s); }
 
 bool resize_mode(const Subject& s) {
   const std::string mode = s.node().string_attr("mode", "nearest");
@@ -165,9 +160,9 @@ constexpr Rule kMatrixSize{"size", "inner and outer sizes up to 65535", matrix_f
 constexpr Rule kOneResult{"results", "one result (no indices)", one_result};
 constexpr Rule kAxes{"axes", "neighbouring axes", neighbouring_axes};
 constexpr Rule kReduction{"length", "at most 255 values where axes follow that are not reduced", reduction_fits};
-constexpr Rule kLimits{"limits", "constant limits", limits_constant};
+constexpr Rule kLimits{"limits", "constant limits", parameters_constant};
 constexpr Rule kParameters{"parameters", "every input but the first is a constant", parameters_constant};
-constexpr Rule kPadValue{"pads", "constant pads and value", pad_value_constant};
+constexpr Rule kPadValue{"pads", "constant pads and value", parameters_constant};
 constexpr Rule kResize{
     "mode", "nearest; or linear on [N,C,H,W], half_pixel, by whole factors up to 16 in rows and columns", resize_mode};
 constexpr Rule kDivisor{"divisor", "the divisor is a constant", second_constant};
