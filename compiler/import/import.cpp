@@ -117,7 +117,7 @@ class Importer {
       std::int64_t bytes = static_cast<std::int64_t>(dtype_size(declared[i].dtype));
       for (const std::int64_t dim : shapes[i]) {
         if (__builtin_mul_overflow(bytes, dim, &bytes) || bytes > kLargestInputBytes) {
-          user_error(file_, ": input '", declared[i].name, "' of ", shape_text(shapes[i]), " is larger than 16 GiB");
+          user_error(file_, ": input '", declared[i].name, "' of ", shape_text(shapes[i]), " is larger than 1 GiB");
         }
       }
       graph_.inputs.push_back(declared[i].name);
@@ -250,7 +250,7 @@ class Importer {
     }
   }
 
-  static constexpr std::int64_t kLargestInputBytes = std::int64_t{1} << 34;
+  static constexpr std::int64_t kLargestInputBytes = std::int64_t{1} << 30;
 
   const onnx::ModelProto& model_;
   const onnx::GraphProto& proto_;

@@ -42,6 +42,30 @@ std::optional<std::vector<Tensor>> try_evaluate_node(const Node& node, const std
   return evaluate_node(node, inputs);
 }
 
+namespace {
+
+/// Activations that live at one time. A small file can ask for any number of elements: better a message than a kill.
+constexpr std::int64_t kMostLiveBytes = std::int64_t{3} << 29;
+
+void require_room(const Graph& graph, const Node& node, std::int64_t live) {
+  for (const std::string& output : node.outputs) {
+    const auto info = graph.values.find(output);
+    if (info == graph.values.end() || !info->second.shape) continue;
+    std::int64_t bytes = static_cast<std::int64_t>(dtype_size(info->second.dtype));
+    for (const std::int64_t dim : *info->second.shape) {
+      if (__builtin_mul_overflow(bytes, dim, &bytes)) bytes = INT64_MAX;
+    }
+    if (bytes > kMostLiveBytes - live) {
+      user_error("node '", node.name, "' (", node.op, "): its result of ", shape_text(*info->second.shape), " ",
+                 dtype_name(info->second.dtype), " does not fit beside the ", live,
+                 " bytes that live then: expected at most ", kMostLiveBytes, " bytes of activations");
+    }
+    live += bytes;
+  }
+}
+
+}  // namespace
+
 NamedTensors evaluate(const Graph& graph, const NamedTensors& inputs, const Observer& observe) {
   for (const auto& [name, tensor] : inputs) {
     bool known = false;
@@ -53,6 +77,7 @@ NamedTensors evaluate(const Graph& graph, const NamedTensors& inputs, const Obse
     }
   }
   NamedTensors values;
+  std::int64_t live = 0;                    // bytes of `values`
   std::map<std::string, std::size_t> uses;  // reads still to come
   for (const Node& node : graph.nodes) {
     for (const std::string& value : node.inputs) ++uses[value];
@@ -70,14 +95,21 @@ NamedTensors evaluate(const Graph& graph, const NamedTensors& inputs, const Obse
                           : constant != graph.constants.end() ? &constant->second
                                                               : &values.at(name));
     }
+    require_room(graph, node, live);
     std::vector<Tensor> results = evaluate_node(node, arguments);
     for (const std::string& name : node.inputs) {
-      if (--uses[name] == 0) values.erase(name);
+      if (--uses[name] != 0) continue;
+      if (const auto last = values.find(name); last != values.end()) {
+        live -= static_cast<std::int64_t>(last->second.bytes.size());
+        values.erase(last);
+      }
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].empty()) continue;
       if (observe) observe(node.outputs[i], results[i]);
-      if (uses.count(node.outputs[i]) != 0) values[node.outputs[i]] = std::move(results[i]);
+      if (uses.count(node.outputs[i]) == 0) continue;
+      live += static_cast<std::int64_t>(results[i].bytes.size());
+      values[node.outputs[i]] = std::move(results[i]);
     }
   }
   NamedTensors outputs;

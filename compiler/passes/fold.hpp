@@ -17,7 +17,8 @@ using Evaluator =
     std::function<std::optional<std::vector<Tensor>>(const Node& node, const std::vector<const Tensor*>& inputs)>;
 
 /// Infers shapes and replaces nodes with constant inputs by constants; returns how many nodes went. Keeps
-/// QuantizeLinear and DequantizeLinear (they carry scales), random operators, and results above 1 GiB.
+/// QuantizeLinear and DequantizeLinear (they carry scales), random operators, and what goes beyond 1 GiB of results
+/// together or some seconds of arithmetic.
 std::size_t fold_constants(Graph& graph, const Evaluator& evaluate = {});
 
 /// What every reader of an imported graph calls first: fold_constants, then the coerced Softmax of opset < 13 settled,

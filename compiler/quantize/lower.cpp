@@ -526,11 +526,13 @@ void Lowering::push(QNode node, int output) {
 }
 
 QGraph lower(const Graph& graph, std::vector<Refusal>* refusals) {
+  require_shapes(graph);
   const Graph expanded = expand_qlinear(absorb_integer_products(graph));
   return Lowering(expanded, refusals).run();
 }
 
 QGraph lower(const Graph& graph) {
+  require_shapes(graph);
   const Graph expanded = expand_qlinear(absorb_integer_products(graph));
   return Lowering(expanded).run();
 }

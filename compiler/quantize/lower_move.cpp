@@ -39,7 +39,7 @@ std::optional<std::vector<QMove>> Lowering::moves_of(const Node& node, const std
     for (const std::int64_t d : node.ints_attr("perm", order)) strides.push_back(all[size_of(d)]);
     return make_pieces(0, 0, 0, out, strides, linear_strides(out));
   }
-  if (element_count(in) > kMostNumbered) return std::nullopt;
+  if (std::max(element_count(in), element_count(out)) > kMostNumbered) return std::nullopt;
   Tensor numbers = Tensor::make(DType::f32, in);
   for (std::int64_t i = 0; i < numbers.elements(); ++i) numbers.data<float>()[i] = static_cast<float>(i);
   std::vector<const Tensor*> inputs = {&numbers};

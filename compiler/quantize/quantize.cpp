@@ -7,6 +7,7 @@
 
 #include "compiler/ir/builder.hpp"
 #include "compiler/ir/topology.hpp"
+#include "compiler/passes/shape_inference.hpp"
 #include "compiler/quantize/scale_groups.hpp"
 #include "hw/common/error.hpp"
 
@@ -27,7 +28,7 @@ struct Axis {
 
 class Quantizer {
  public:
-  Quantizer(const Graph& graph, const std::vector<NamedTensors>* samples) : graph_(graph), groups_(graph) {
+  Quantizer(const Graph& graph, const std::vector<NamedTensors>* samples) : graph_(with_shapes(graph)), groups_(graph) {
     if (samples != nullptr) {
       measure(*samples);
     } else {
@@ -55,6 +56,11 @@ class Quantizer {
   }
 
  private:
+  static const Graph& with_shapes(const Graph& graph) {
+    require_shapes(graph);
+    return graph;
+  }
+
   // --- scales ---
 
   void measure(const std::vector<NamedTensors>& samples) {
