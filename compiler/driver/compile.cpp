@@ -1,6 +1,8 @@
 #include "compiler/driver/compile.hpp"
 
+#include "compiler/driver/choose_schedule.hpp"
 #include "compiler/emit/emit.hpp"
+#include "compiler/passes/integer_passes.hpp"
 #include "compiler/schedule/scheduler.hpp"
 #include "hw/common/error.hpp"
 
@@ -30,6 +32,8 @@ Graph view_of(const QGraph& graph, const Schedule& schedule) {
       if (info.name != q.name) continue;
       node.attributes["layer"] = std::int64_t{note.layer};
       node.attributes["unit"] = info.unit;
+      node.attributes["group"] = std::int64_t{info.group};
+      node.attributes["group_name"] = schedule.program.groups.at(info.group).name;
       node.attributes["channels_outer"] = std::int64_t{note.channels_outer};
       rows.push_back(note.tile_rows);
       channels.push_back(note.tile_channels);
@@ -58,19 +62,27 @@ Graph view_of(const QGraph& graph, const Schedule& schedule) {
 ScheduleKind parse_schedule(const std::string& text) {
   if (text == "naive") return ScheduleKind::naive;
   if (text == "layer") return ScheduleKind::layer;
+  if (text == "fused") return ScheduleKind::fused;
   if (text == "auto") return ScheduleKind::automatic;
-  user_error("--schedule ", text, ": expected naive, layer or auto");
+  user_error("--schedule ", text, ": expected naive, layer, fused or auto");
 }
 
-Compiled compile(const QGraph& graph, const isa::ChipConfig& chip, const CompileOptions& options) {
+Compiled compile(const QGraph& frozen, const isa::ChipConfig& chip, const CompileOptions& options) {
+  QGraph graph = frozen;
+  run_integer_passes(graph, options.no_passes);
   ScheduleOptions schedule_options;
   schedule_options.timing_only = options.timing_only;
   schedule_options.nhwc_inputs = options.nhwc_inputs;
-  Schedule schedule = make_schedule(graph, chip, schedule_options);
+  schedule_options.wishes = options.wishes;
+  schedule_options.fused = options.schedule == ScheduleKind::fused;
+  schedule_options.fusion = options.fusion;
+  Schedule schedule = choose_schedule(graph, chip, schedule_options);
   Compiled out;
   out.schedule_view = view_of(graph, schedule);
   EmitOptions emit_options;
   emit_options.one_at_a_time = options.schedule == ScheduleKind::naive;
+  if (options.schedule == ScheduleKind::fused) emit_options.schedule = "fused";
+  if (emit_options.one_at_a_time) emit_options.schedule = "naive";
   out.program = emit(std::move(schedule), chip, emit_options);
   out.program.seed = options.seed;
   return out;

@@ -2,10 +2,14 @@
 // (import, passes, quantise) stands before it; the command calls both.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "compiler/ir/graph.hpp"
 #include "compiler/ir/qgraph.hpp"
+#include "compiler/schedule/fusion_search.hpp"
+#include "compiler/schedule/wishes.hpp"
 #include "compiler/schedule/work.hpp"
 #include "isa/chip.hpp"
 #include "isa/program/program.hpp"
@@ -15,15 +19,19 @@ namespace tessera::compiler {
 enum class ScheduleKind : std::uint8_t {
   naive,     // layer by layer, one unit at a time
   layer,     // units overlapped, maps that fit stay in SRAM
+  fused,     // groups of layers run stripe by stripe
   automatic  // the best that exists: layer
 };
-/// "naive", "layer", "auto"; UserError names what is legal.
+/// "naive", "layer", "fused", "auto"; UserError names what is legal.
 [[nodiscard]] ScheduleKind parse_schedule(const std::string& text);
 
 struct CompileOptions {
   ScheduleKind schedule = ScheduleKind::automatic;
   bool timing_only = false;
   bool nhwc_inputs = false;
+  std::set<std::string> no_passes;  // names of passes that are switched off (passes/integer_passes.hpp)
+  FusionOptions fusion;    // fused
+  Wishes wishes;
   std::uint64_t seed = 0;  // recorded
 };
 

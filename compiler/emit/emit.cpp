@@ -64,7 +64,7 @@ class Emitter {
         for (std::size_t first = 0; first < section.items.size();) first = queues(section, first);
       }
     }
-    program.schedule = options_.one_at_a_time ? "naive" : "layer";
+    program.schedule = options_.schedule;
     program.predicted.cycles = estimate_.cycles();
     program.predicted.dram_bytes = dram_bytes_;
     place_instructions();
@@ -78,6 +78,8 @@ class Emitter {
     isa::Section out;
     out.name = step.name;
     out.host_step = section.host_step;
+    out.why = section.why;
+    out.crossing_bytes = section.crossing_bytes;
     program.sections.push_back(std::move(out));
     std::int64_t elements = 0, bytes = 0;
     const auto count = [](const isa::TensorRef& t) {
@@ -114,6 +116,8 @@ class Emitter {
                                      section.items.begin() + static_cast<std::ptrdiff_t>(end));
     isa::Section out;
     out.name = detail::concat("npu", schedule_.program.sections.size());
+    out.why = first == 0 ? section.why : "the instruction rings are full (cp.ring_words)";
+    out.crossing_bytes = first == 0 ? section.crossing_bytes : 0;
     for (const OrderedItem& ordered : ordering.items) append(out, ordered, work);
     schedule_.program.sections.push_back(std::move(out));
     estimate_.section(work, ordering.producers, options_.one_at_a_time);

@@ -18,20 +18,7 @@ void Walk::body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& ti
     edp_body(id, core, tile, in, out, constants);
     return;
   }
-  std::vector<Tile> pieces;
-  switch (plan.split) {
-    case EngineSplit::rows:
-      for (const Rows& rows : cut(tile.rows, chip_.conv.engines, 1)) pieces.push_back({tile.n, rows, tile.channels});
-      break;
-    case EngineSplit::channels:
-      for (const Rows& channels : cut(tile.channels, chip_.conv.engines, channel_granule(l, chip_))) {
-        pieces.push_back({tile.n, tile.rows, channels});
-      }
-      break;
-    case EngineSplit::none:
-      pieces.push_back(tile);
-      break;
-  }
+  const std::vector<Tile> pieces = engine_pieces(l, tile, plan.split, chip_);
   // A tile that is not shared takes the engines in turn.
   if (pieces.size() == 1) {
     conv_body(id, core, tile, in, out, constants, next_engine_);

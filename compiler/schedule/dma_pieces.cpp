@@ -78,8 +78,10 @@ std::int64_t blocked_bytes(const MapShape& shape, const isa::ChipConfig& chip) {
   return shape.n * ceil_div(shape.c, cb) * shape.h * row_bytes;
 }
 
-std::vector<DmaPiece> blocked_pieces(const DramMap& map, std::int64_t n, const Rows& rows, const Rows& channels,
-                                     const SramView& view, const isa::ChipConfig& chip) {
+namespace {
+
+std::vector<DmaPiece> straight_blocked_pieces(const DramMap& map, std::int64_t n, const Rows& rows,
+                                              const Rows& channels, const SramView& view, const isa::ChipConfig& chip) {
   const std::int64_t cb = chip.layout.channel_block;
   const std::int64_t line = chip.sram.line_bytes;
   const std::int64_t w = map.shape.w;
@@ -122,8 +124,9 @@ std::vector<DmaPiece> blocked_pieces(const DramMap& map, std::int64_t n, const R
   return pieces;
 }
 
-std::vector<DmaPiece> image_pieces(const DramMap& map, std::int64_t n, const Rows& rows, const Rows& channels,
-                                   const SramView& view, std::int64_t view_channel, const isa::ChipConfig& chip) {
+std::vector<DmaPiece> straight_image_pieces(const DramMap& map, std::int64_t n, const Rows& rows, const Rows& channels,
+                                            const SramView& view, std::int64_t view_channel,
+                                            const isa::ChipConfig& chip) {
   const std::int64_t cb = chip.layout.channel_block;
   const std::int64_t line = chip.sram.line_bytes;
   const std::int64_t w = map.shape.w;
@@ -173,6 +176,32 @@ std::vector<DmaPiece> image_pieces(const DramMap& map, std::int64_t n, const Row
     }
   }
   return pieces;
+}
+
+/// What `make` says of each straight run of the view's rows.
+template <typename Make>
+std::vector<DmaPiece> by_runs(const SramView& view, const Rows& rows, Make make) {
+  std::vector<DmaPiece> pieces;
+  for (const Rows& run : view.straight(rows)) {
+    const std::vector<DmaPiece> part = make(run);
+    pieces.insert(pieces.end(), part.begin(), part.end());
+  }
+  return pieces;
+}
+
+}  // namespace
+
+std::vector<DmaPiece> blocked_pieces(const DramMap& map, std::int64_t n, const Rows& rows, const Rows& channels,
+                                     const SramView& view, const isa::ChipConfig& chip) {
+  return by_runs(view, rows,
+                 [&](const Rows& run) { return straight_blocked_pieces(map, n, run, channels, view, chip); });
+}
+
+std::vector<DmaPiece> image_pieces(const DramMap& map, std::int64_t n, const Rows& rows, const Rows& channels,
+                                   const SramView& view, std::int64_t view_channel, const isa::ChipConfig& chip) {
+  return by_runs(view, rows, [&](const Rows& run) {
+    return straight_image_pieces(map, n, run, channels, view, view_channel, chip);
+  });
 }
 
 std::vector<DmaPiece> raw_pieces(const DramMap& map, std::int64_t n, const Rows& rows, std::int64_t sram_address,

@@ -203,7 +203,7 @@ void LayerBuilder::add_conv(const QNode& node) {
   const int base = base_[index(tensor)];
   const MapShape seen = value(tensor).shape;
   const MapShape map = value(base).shape;
-  const bool flat = !(map == seen) && flattened(node, map, seen);
+  const bool flat = !node.apart && !(map == seen) && flattened(node, map, seen);
   const int read = blocked(flat ? base : tensor);
   if (!flat && chip_.cores == 1 && !window_fits(node, value(read).shape, value(node.output).shape, chip_)) {
     return add_patches(node, read);
@@ -287,7 +287,7 @@ int LayerBuilder::drain_of(int tensor, int other) {
 }
 
 bool LayerBuilder::add_in_drain(const QNode& node) {
-  if (node.op != QOp::add) return false;
+  if (node.op != QOp::add || node.apart) return false;
   const int first = drain_of(node.inputs[0], node.inputs[1]);
   const int second = drain_of(node.inputs[1], node.inputs[0]);
   const int made = std::max(first, second);
@@ -352,7 +352,7 @@ void LayerBuilder::add_concat(const QNode& node) {
     const int source = value(part).root;
     const bool twice =
         std::count_if(parts.begin(), parts.end(), [&](int other) { return value(other).root == source; }) > 1;
-    if (twice || !place_in(part, root, offset)) {
+    if (twice || node.apart || !place_in(part, root, offset)) {
       Layer& layer = add_layer(LayerKind::copy, node);
       layer.inputs = {part};
       layer.output = out;

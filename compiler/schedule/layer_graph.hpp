@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -49,6 +50,8 @@ struct Root {
   int first_layer = -1;        // layer that writes it first (imported: reads it first)
   int last_layer = -1;         // layer that touches it last
   bool read = false;           // some layer reads it
+  bool crosses = false;        // a wished boundary lies in its life: it goes through DRAM
+  bool keep = false;           // wished: it stays in SRAM
 };
 
 /// A tensor in DRAM in the order of its ONNX shape (linear), unpadded.
@@ -99,6 +102,7 @@ struct Layer {
   bool swapped = false;  // elementwise: the node's second operand is the instruction's first
   isa::ConvMode mode = isa::ConvMode::dense;
   std::int64_t fold = 1;
+  std::int64_t wished_rows = 0;  // of a tile, by the user's wish; 0: free
 };
 
 struct LayerGraph {
@@ -108,6 +112,7 @@ struct LayerGraph {
   std::vector<Root> roots;
   std::vector<Image> images;
   std::vector<Layer> layers;
+  std::map<int, std::string> boundaries;  // layers that begin a section by the user's wish, and which (sections.hpp)
 };
 
 /// UserError for what the backend cannot place (named by node). Moves of the nodes in `through_dram` do not use

@@ -140,6 +140,7 @@ ImageMatrix LayerBuilder::matrix_of(int tensor, std::int64_t batch, std::int64_t
   };
   while (value(base).dram.empty() && only_seen_.count(base) != 0) {
     const QNode& move = *only_seen_[base];
+    if (move.apart) break;
     const auto before = before_move(move, nest, value(base).shape.elements());
     if (!before || before->loops[1].size() > 1 || before->loops[2].size() > 1) break;
     const auto unit = [](const std::vector<LinearLoop>& loops) { return loops.empty() || loops.front().stride == 1; };

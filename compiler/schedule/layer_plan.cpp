@@ -54,6 +54,7 @@ class Planner {
       const std::int64_t size = ceil_div(site_.rows.count(), n);
       if (row_sizes.empty() || row_sizes.back() != size) row_sizes.push_back(size);
     }
+    if (layer_.wished_rows > 0) row_sizes = {std::min(layer_.wished_rows, site_.rows.count())};
     for (const std::int64_t tc : channel_sizes) {
       for (const std::int64_t th : row_sizes) {
         for (const bool channels_outer : {true, false}) {
@@ -62,15 +63,11 @@ class Planner {
         }
       }
     }
-    const auto total = [](const LayerPlan& p) {
-      std::int64_t lines = 0;
-      for (const std::int64_t b : p.buffers) lines += b;
-      return p.double_buffered ? 2 * lines : lines;
-    };
     out.erase(
-        std::remove_if(out.begin(), out.end(), [&](const Candidate& c) { return total(c.plan) > site_.sram_lines; }),
+        std::remove_if(out.begin(), out.end(), [&](const Candidate& c) { return c.plan.lines() > site_.sram_lines; }),
         out.end());
-    const auto cheaper = [](const Candidate& a, const Candidate& b) { return a.plan.estimate < b.plan.estimate; };
+    const auto worth = [&](const Candidate& c) { return c.plan.estimate + site_.byte_cycles * c.plan.bytes; };
+    const auto cheaper = [&](const Candidate& a, const Candidate& b) { return worth(a) < worth(b); };
     std::stable_sort(out.begin(), out.end(), cheaper);
     const auto head = out.begin() + static_cast<std::ptrdiff_t>(std::min(kRefined, out.size()));
     if (layer_.kind == LayerKind::conv) std::for_each(out.begin(), head, [&](Candidate& c) { refine(c); });
@@ -126,12 +123,16 @@ class Planner {
         cycles = std::max(cycles, static_cast<double>(operand_rows * part.count() * row_lines));
       }
       const bool again = channels_outer || layer_.kind != LayerKind::conv;
+      p.bytes += bytes * row_tiles * (again ? channel_tiles : 1);
       c.load_tile += cycles;
       c.load += (cycles + kLoadOverhead) * row_tiles * (again ? channel_tiles : 1);
     }
     constants_of(p, tc, channels_outer, row_tiles, channel_tiles, c.load, c.load_tile);
     const double out_bytes = static_cast<double>(th * tc * layer_.out.w);
-    if (site_.output_streamed) c.store = tiles * (out_bytes / bandwidth + kLoadOverhead);
+    if (site_.output_streamed) {
+      c.store = tiles * (out_bytes / bandwidth + kLoadOverhead);
+      p.bytes += static_cast<double>(site_.rows.count() * site_.channels.count() * layer_.out.w * site_.images);
+    }
     if (!site_.output_resident)
       p.buffers.push_back(ceil_div(tc, cb_) * th * out_row_lines_ + partial_block(tc) * th * out_row_lines_);
 
@@ -162,15 +163,9 @@ class Planner {
     const std::int64_t tc = c.plan.tile_channels;
     const Rows first_rows{site_.rows.first, std::min(site_.rows.first + th, site_.rows.end)};
     const Rows first_channels{site_.channels.first, std::min(site_.channels.first + tc, site_.channels.end)};
-    double best = 1e300;
-    for (const EngineSplit split : {EngineSplit::none, EngineSplit::rows, EngineSplit::channels}) {
-      const double cycles = exact_tile(first_rows, first_channels, split);
-      if (cycles < best) {
-        best = cycles;
-        c.plan.split = split;
-      }
-    }
-    c.compute_tile = best;
+    const SplitChoice choice = best_split(layer_, graph_, {0, first_rows, first_channels}, cost_);
+    c.plan.split = choice.split;
+    c.compute_tile = choice.cycles;
     c.compute = 0;
     const std::int64_t full_rows = site_.rows.count() / th, full_channels = site_.channels.count() / tc;
     const Rows rest_rows{site_.rows.first + full_rows * th, site_.rows.end};
@@ -187,26 +182,8 @@ class Planner {
     set_estimate(c);
   }
 
-  /// Cycles until the last engine is done with a tile.
   double exact_tile(const Rows& rows, const Rows& channels, EngineSplit split) {
-    const std::int64_t engines = chip_.conv.engines;
-    const std::int64_t granule = channel_granule(layer_, chip_);
-    std::vector<Tile> pieces;
-    if (split == EngineSplit::rows) {
-      for (const Rows& r : cut(rows, engines, 1)) pieces.push_back({0, r, channels});
-    } else if (split == EngineSplit::channels && granule > 0) {
-      for (const Rows& ch : cut(channels, engines, granule)) pieces.push_back({0, rows, ch});
-    } else {
-      pieces.push_back({0, rows, channels});
-    }
-    Cycles longest = 0;
-    for (const Tile& piece : pieces) {
-      isa::Conv conv = conv_geometry(layer_, graph_, piece);
-      const auto cycles = cost_.choose(conv);
-      if (!cycles) return 1e300;
-      longest = std::max(longest, *cycles);
-    }
-    return static_cast<double>(longest);
+    return split_cycles(layer_, graph_, {0, rows, channels}, split, cost_);
   }
 
   /// A Concat part that starts inside a block touches one block more.
@@ -223,6 +200,8 @@ class Planner {
       p.buffers.push_back((end - first) / line);
       load_tile += static_cast<double>(end - first) / bandwidth;
       load += passes * channel_tiles * (static_cast<double>(end - first) / bandwidth + kLoadOverhead);
+      p.bytes += passes * static_cast<double>(constants_.useful_weights(site_.channels.first, site_.channels.end) +
+                                              constants_.params_bytes);
       p.params_whole = ceil_div(constants_.params_bytes, line) <= site_.sram_lines / 32;
       const std::int64_t params = p.params_whole ? constants_.params_bytes : semantics::kParamBytes * tc;
       p.buffers.push_back(ceil_div(params, line));
@@ -328,9 +307,76 @@ class Planner {
 
 }  // namespace
 
+LayerSite layer_site(const LayerGraph& graph, int id, const std::vector<bool>& spilled, std::int64_t sram_lines) {
+  const Layer& l = graph.layers[static_cast<std::size_t>(id)];
+  const auto root_of = [&](int value) { return graph.values[static_cast<std::size_t>(value)].root; };
+  LayerSite site;
+  site.rows = {0, l.out.h};
+  site.channels = {0, l.out.c};
+  site.images = l.out.n;
+  site.sram_lines = sram_lines;
+  for (const int t : l.inputs) {
+    const bool imported = graph.roots[static_cast<std::size_t>(root_of(t))].imported;
+    site.input_streamed.push_back(spilled[static_cast<std::size_t>(root_of(t))]);
+    site.input_image.push_back(imported);
+    site.handover = site.handover || imported;
+  }
+  site.output_streamed = spilled[static_cast<std::size_t>(l.output_root)];
+  site.output_resident = !site.output_streamed;
+  const auto reads = [&](const Layer& reader, int root) {
+    return std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](int t) { return root_of(t) == root; });
+  };
+  for (const Layer& other : graph.layers) {
+    if (other.kind == l.kind && l.kind == LayerKind::conv) continue;
+    site.handover =
+        site.handover || (other.output_root >= 0 && reads(l, other.output_root)) || reads(other, l.output_root);
+  }
+  return site;
+}
+
+std::int64_t LayerPlan::lines() const {
+  std::int64_t lines = 0;
+  for (const std::int64_t b : buffers) lines += b;
+  return double_buffered ? 2 * lines : lines;
+}
+
 std::vector<LayerPlan> layer_plans(const Layer& layer, const LayerGraph& graph, const LayerConstants& constants,
                                    const LayerSite& site, UnitCost& cost) {
   return Planner(layer, graph, constants, site, cost).plans();
+}
+
+std::vector<Tile> engine_pieces(const Layer& layer, const Tile& tile, EngineSplit split, const isa::ChipConfig& chip) {
+  const std::int64_t engines = chip.conv.engines;
+  const std::int64_t granule = channel_granule(layer, chip);
+  std::vector<Tile> pieces;
+  if (split == EngineSplit::rows) {
+    for (const Rows& rows : cut(tile.rows, engines, 1)) pieces.push_back({tile.n, rows, tile.channels});
+  } else if (split == EngineSplit::channels && granule > 0) {
+    for (const Rows& channels : cut(tile.channels, engines, granule)) pieces.push_back({tile.n, tile.rows, channels});
+  } else {
+    pieces.push_back(tile);
+  }
+  return pieces;
+}
+
+double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split, UnitCost& cost) {
+  Cycles longest = 0;
+  for (const Tile& piece : engine_pieces(layer, tile, split, cost.chip())) {
+    isa::Conv conv = conv_geometry(layer, graph, piece);
+    const auto cycles = cost.choose(conv);
+    if (!cycles) return kNoPlan;
+    longest = std::max(longest, *cycles);
+  }
+  return static_cast<double>(longest);
+}
+
+SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, UnitCost& cost) {
+  SplitChoice best{EngineSplit::none, kNoPlan};
+  for (const EngineSplit split : {EngineSplit::none, EngineSplit::rows, EngineSplit::channels}) {
+    const double cycles = split_cycles(layer, graph, tile, split, cost);
+    if (cycles < best.cycles) best = {split, cycles};
+  }
+  return best;
 }
 
 std::vector<Rows> cut(const Rows& range, std::int64_t parts, std::int64_t granule) {

@@ -25,10 +25,15 @@ struct LayerSite {
   bool output_resident = false;      // its map lies in SRAM: a tile takes no buffer of its own
   std::int64_t sram_lines = 0;       // of the core
   bool handover = false;             // a neighbour in the graph runs on another unit
+  double byte_cycles = 0;            // what a byte of DRAM traffic counts in the ranking, beside the time it takes
   [[nodiscard]] bool streams() const {
     return output_streamed || std::find(input_streamed.begin(), input_streamed.end(), true) != input_streamed.end();
   }
 };
+
+/// The whole layer among its neighbours; `spilled`: by root, through DRAM.
+[[nodiscard]] LayerSite layer_site(const LayerGraph& graph, int id, const std::vector<bool>& spilled,
+                                   std::int64_t sram_lines);
 
 enum class EngineSplit : std::uint8_t { none, rows, channels };
 
@@ -38,14 +43,31 @@ struct LayerPlan {
   bool params_whole = true;    // parameters of all channels with one LOAD
   EngineSplit split = EngineSplit::none;
   double estimate = 0;                // cycles
+  double bytes = 0;                   // of DRAM traffic, instructions left out
   std::vector<std::int64_t> buffers;  // lines of each buffer of one tile
   bool double_buffered = false;
+  [[nodiscard]] std::int64_t lines() const;  // of all buffers
 };
 
 /// Plans that are legal, cheapest first; each wants its buffers once, or twice if double_buffered.
 [[nodiscard]] std::vector<LayerPlan> layer_plans(const Layer& layer, const LayerGraph& graph,
                                                  const LayerConstants& constants, const LayerSite& site,
                                                  UnitCost& cost);
+
+/// Cycles of what cannot be run.
+inline constexpr double kNoPlan = 1e300;
+
+/// The parts of a convolution's tile that the engines take.
+[[nodiscard]] std::vector<Tile> engine_pieces(const Layer& layer, const Tile& tile, EngineSplit split,
+                                              const isa::ChipConfig& chip);
+/// Cycles until the last engine is done with a tile, by the engine's own cost function; kNoPlan: not legal.
+[[nodiscard]] double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split,
+                                  UnitCost& cost);
+struct SplitChoice {
+  EngineSplit split = EngineSplit::none;
+  double cycles = 0;
+};
+[[nodiscard]] SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, UnitCost& cost);
 
 /// Cuts a range into `parts` pieces at multiples of `granule` from its start, as even as that allows; no empty pieces.
 [[nodiscard]] std::vector<Rows> cut(const Rows& range, std::int64_t parts, std::int64_t granule);

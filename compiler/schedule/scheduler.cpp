@@ -6,6 +6,7 @@
 
 #include "compiler/schedule/constants.hpp"
 #include "compiler/schedule/layer_graph.hpp"
+#include "compiler/schedule/sections.hpp"
 #include "compiler/schedule/unit_cost.hpp"
 #include "compiler/schedule/walk.hpp"
 #include "hw/common/error.hpp"
@@ -16,6 +17,9 @@ namespace {
 
 constexpr std::int64_t kBufferAlign = 256;
 constexpr double kComputeShare = 0.7;
+constexpr double kLeastMargin = 0.02;  // of the SRAM, that a search leaves free for what sizes alone do not say
+constexpr double kMarginStep = 0.04;   // more of it for layers that found no room
+constexpr int kMostSearches = 40;
 constexpr int kMostFailures = 8;  // of a layer's plan to fragmentation, before a map is spilled for it
 
 /// Dense or folded: whichever the engine does faster on a strip of the layer.
@@ -59,12 +63,17 @@ class Maker {
       out_ = {};
       used_ = {};
       layers_ = build_layers(graph_, chip_, through_dram);
+      apply_wishes(layers_, options_.wishes, chip_);
       choose_modes(layers_, cost_);
       constants_ = place_constants(layers_, chip_);
       place_images();
       if (options_.nhwc_inputs) check_nhwc();
       try {
-        walk();
+        if (options_.fused && chip_.cores == 1) {
+          walk_fused();
+        } else {
+          walk();
+        }
         break;
       } catch (const MoveThroughDram& move) {
         const bool fresh = through_dram.insert(move.node).second;
@@ -139,7 +148,7 @@ class Maker {
     const std::int64_t scratch = used_[static_cast<std::size_t>(isa::BufferKind::scratch)];
     const std::int64_t sram_bytes = chip_.sram.banks * chip_.sram.size_bytes;
     for (std::size_t r = 0; r < layers_.roots.size(); ++r) {
-      if (sram_bytes_of(r) > sram_bytes) choices.spilled[r] = true;
+      if (sram_bytes_of(r) > sram_bytes || layers_.roots[r].crosses) choices.spilled[r] = true;
     }
     for (;;) {
       Walk walk(layers_, constants_, choices, cost_, options_.nhwc_inputs);
@@ -165,12 +174,61 @@ class Maker {
         choices.share_imports = true;  // LOAD has time to spare
         continue;
       }
-      if (walk.scratch_bytes > maps) add_buffer("maps", isa::BufferKind::scratch, walk.scratch_bytes - maps);
-      out_.sections = std::move(walk.sections);
-      out_.notes = std::move(walk.notes);
-      program().sram_peak_bytes = walk.sram_peak_lines * chip_.sram.line_bytes;
+      take_result(walk, maps, choices.spilled);
       return;
     }
+  }
+
+  void take_result(Walk& walk, std::int64_t maps, const std::vector<bool>& spilled) {
+    if (walk.scratch_bytes > maps) add_buffer("maps", isa::BufferKind::scratch, walk.scratch_bytes - maps);
+    out_.sections = std::move(walk.sections);
+    describe_sections(layers_, spilled, chip_, out_.sections);
+    out_.notes = std::move(walk.notes);
+    program().sram_peak_bytes = walk.sram_peak_lines * chip_.sram.line_bytes;
+  }
+
+  /// Plans by the search, walks; where the walk finds no room the search leaves more of the SRAM free.
+  void walk_fused() {
+    FusionSearch search(layers_, constants_, cost_, options_.fusion);
+    std::vector<double> margin(layers_.layers.size(), kLeastMargin);
+    const std::int64_t scratch = used_[static_cast<std::size_t>(isa::BufferKind::scratch)];
+    const std::int64_t lines = chip_.sram.banks * (chip_.sram.size_bytes / chip_.sram.line_bytes);
+    WalkChoices choices;
+    choices.in_place = true;
+    choices.byte_cycles = options_.fusion.byte_share / cost_.dram_bytes_per_cycle();
+    choices.fragmentation.assign(layers_.layers.size(), 0);
+    for (int tries = 0; tries < kMostSearches; ++tries) {
+      const FusionPlan plan = search.best(lines, margin);
+      if (!plan.found) break;
+      choices.spilled = plan.spilled;
+      choices.groups = plan.groups;
+      for (const bool packed : {false, true}) {
+        choices.packed = packed;
+        Walk walk(layers_, constants_, choices, cost_, options_.nhwc_inputs);
+        walk.scratch_bytes = round_up(scratch, kBufferAlign);
+        const std::int64_t maps = walk.scratch_bytes;
+        try {
+          walk.run();
+        } catch (const NoRoom& no_room) {
+          if (packed) leave_more(plan, no_room.layer, margin);
+          continue;
+        }
+        take_result(walk, maps, choices.spilled);
+        return;
+      }
+    }
+    walk();
+  }
+
+  /// More slack for the layer that found no room and all of its group.
+  static void leave_more(const FusionPlan& plan, int layer, std::vector<double>& margin) {
+    int first = layer, end = layer + 1;
+    for (const GroupPlan& group : plan.groups) {
+      if (group.first > layer || group.end <= layer) continue;
+      first = group.first;
+      end = group.end;
+    }
+    for (int id = first; id < end; ++id) margin[static_cast<std::size_t>(id)] += kMarginStep;
   }
 
   /// Whether the engines' time of all layers comes near what the constants take on the DRAM.
@@ -189,13 +247,13 @@ class Maker {
     std::size_t largest = spilled.size();
     for (std::size_t r = 0; r < spilled.size(); ++r) {
       const Root& root = layers_.roots[r];
-      if (spilled[r] || root.first_layer > no_room.layer || root.last_layer < no_room.layer || root.first_layer < 0)
+      if (spilled[r] || root.keep || root.first_layer > no_room.layer || root.last_layer < no_room.layer || root.first_layer < 0)
         continue;
       if (largest == spilled.size() || sram_bytes_of(r) > sram_bytes_of(largest)) largest = r;
     }
     if (largest == spilled.size()) {
       const Layer& layer = layers_.layers[static_cast<std::size_t>(no_room.layer)];
-      user_error(layer.node->name, ": ", layer.node->onnx_op, " does not fit the SRAM of ", chip_.name, " (",
+      user_error(wishes_at(layers_, no_room.layer), layer.node->name, ": ", layer.node->onnx_op, " does not fit the SRAM of ", chip_.name, " (",
                  chip_.sram.banks * chip_.sram.size_bytes, " bytes a core) even tile by tile: ", no_room.what,
                  "; legal is a larger sram.size_bytes or a smaller map");
     }

@@ -1,9 +1,16 @@
 // The `layer` schedule (and, run one unit at a time by emission, `naive`): layers in graph order; maps that fit stay in
 // SRAM until their last reader, the others go through DRAM tile by tile; weights stream ahead as far as the SRAM
-// allows. The result is a list of instructions in program order with addresses; waits and signals are emission's.
+// allows. The `fused` schedule: groups of layers run stripe by stripe with line buffers between them, chosen with what
+// stays in SRAM by a search over both; a layer alone is a group as well. The result is a list of instructions in
+// program order with addresses; waits and signals are emission's.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "compiler/ir/qgraph.hpp"
+#include "compiler/schedule/fusion_search.hpp"
+#include "compiler/schedule/wishes.hpp"
 #include "compiler/schedule/work.hpp"
 #include "isa/chip.hpp"
 
@@ -12,6 +19,9 @@ namespace tessera::compiler {
 struct ScheduleOptions {
   bool timing_only = false;  // no weights image
   bool nhwc_inputs = false;  // graph inputs lie as NHWC
+  Wishes wishes;
+  bool fused = false;
+  FusionOptions fusion;
 };
 
 /// UserError: what does not fit, with the layer, the operands' sizes and the chip's SRAM.

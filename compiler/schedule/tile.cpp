@@ -91,10 +91,27 @@ bool global_average(const Layer& layer) {
 
 isa::SramTensor operand(const SramView& view, std::int64_t row, std::int64_t block, const isa::ChipConfig& chip) {
   isa::SramTensor t;
-  put(t.base, view.line_of(row, block) * chip.sram.line_bytes);
   put(t.row_pitch, view.row_lines);
   put(t.block_pitch, view.block_lines);
+  if (view.wrap_rows == 0) {
+    put(t.base, view.line_of(row, block) * chip.sram.line_bytes);
+  } else {
+    put(t.base, view.line_of(view.first_row, block) * chip.sram.line_bytes);
+    put(t.wrap_rows, view.wrap_rows);
+    put(t.first_row, view.slot(row));
+  }
   return t;
+}
+
+std::vector<Rows> SramView::straight(const Rows& rows) const {
+  if (wrap_rows == 0) return {rows};
+  std::vector<Rows> runs;
+  for (std::int64_t row = rows.first; row < rows.end;) {
+    const std::int64_t end = std::min(rows.end, row + wrap_rows - slot(row));
+    runs.push_back({row, end});
+    row = end;
+  }
+  return runs;
 }
 
 Rows input_rows(const Layer& layer, const Rows& output) {

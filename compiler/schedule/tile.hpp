@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "compiler/schedule/layer_graph.hpp"
 #include "hw/common/error.hpp"
@@ -23,16 +24,24 @@ struct Tile {
   Rows channels;
 };
 
-/// A blocked map, or a part of one, in SRAM.
+/// A blocked map, or a part of one, in SRAM. A line buffer holds the last wrap_rows rows: a row lies where the row
+/// wrap_rows before it lay.
 struct SramView {
   std::int64_t line = 0;         // of row first_row of block first_block
   std::int64_t row_lines = 0;    // from row to row
   std::int64_t block_lines = 0;  // from block to block
   std::int64_t first_row = 0;
   std::int64_t first_block = 0;
-  [[nodiscard]] std::int64_t line_of(std::int64_t row, std::int64_t block) const {
-    return line + (block - first_block) * block_lines + (row - first_row) * row_lines;
+  std::int64_t wrap_rows = 0;  // 0: not a line buffer
+  /// Row of the buffer where a row of the map lies.
+  [[nodiscard]] std::int64_t slot(std::int64_t row) const {
+    return wrap_rows == 0 ? row - first_row : (row - first_row) % wrap_rows;
   }
+  [[nodiscard]] std::int64_t line_of(std::int64_t row, std::int64_t block) const {
+    return line + (block - first_block) * block_lines + slot(row) * row_lines;
+  }
+  /// The rows in runs that lie one behind the other.
+  [[nodiscard]] std::vector<Rows> straight(const Rows& rows) const;
 };
 
 /// The operand that starts at `row` of `block`.

@@ -31,8 +31,7 @@ std::vector<std::int64_t> even_cuts(std::int64_t n, std::int64_t largest) {
 
 }  // namespace
 
-UnitCost::UnitCost(const isa::ChipConfig& chip)
-    : chip_(chip), dram_bytes_per_cycle_(hw::peak_bytes_per_cycle(chip)) {}
+UnitCost::UnitCost(const isa::ChipConfig& chip) : chip_(chip), dram_bytes_per_cycle_(hw::peak_bytes_per_cycle(chip)) {}
 
 std::optional<Cycles> UnitCost::choose(isa::Conv& conv) {
   const std::array<std::int32_t, 17> key = {static_cast<std::int32_t>(conv.mode),

@@ -50,47 +50,47 @@ std::string tile_text(const Tile& tile, const Layer& layer) {
   return text;
 }
 
-Walk::Walk(const LayerGraph& graph, const Constants& constants, const WalkChoices& choices, UnitCost& cost,
-           bool nhwc_inputs)
-    : graph_(graph),
-      constants_(constants),
-      choices_(choices),
-      cost_(cost),
-      chip_(cost.chip()),
-      nhwc_inputs_(nhwc_inputs),
-      roots_(graph.roots.size()) {
-  const std::int64_t bank_lines = chip_.sram.size_bytes / chip_.sram.line_bytes;
-  for (std::int64_t core = 0; core < chip_.cores; ++core)
-    spaces_.emplace_back(chip_.sram.banks * bank_lines, bank_lines);
-}
-
 void Walk::run() {
-  for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
-    const int id = static_cast<int>(i);
-    switch (graph_.layers[i].kind) {
-      case LayerKind::conv:
-      case LayerKind::edp:
-      case LayerKind::copy:
-        layer(id);
-        break;
-      case LayerKind::move:
-        move_layer(id);
-        break;
-      case LayerKind::stream:
-        stream_layer(id);
-        break;
-      case LayerKind::gemm:
-        gemm_layer(id);
-        break;
-      case LayerKind::host:
-        host(id);
-        break;
+  const int layers = static_cast<int>(graph_.layers.size());
+  auto next_group = choices_.groups.begin();
+  for (int id = 0; id < layers;) {
+    const int first = id;
+    if (graph_.boundaries.count(id) != 0 && !sections.empty()) sections.emplace_back();
+    if (next_group != choices_.groups.end() && next_group->first == id) {
+      group(*next_group);
+      id = next_group->end;
+      ++next_group;
+    } else {
+      run_one(id++);
     }
     for (std::size_t r = 0; r < roots_.size(); ++r) {
-      if (roots_[r].placed && graph_.roots[r].last_layer == id) release(0, roots_[r].range);
+      const int last = graph_.roots[r].last_layer;
+      if (roots_[r].placed && !roots_[r].lent && last >= first && last < id) release(0, roots_[r].range);
     }
   }
   for (const SramSpace& space : spaces_) sram_peak_lines = std::max(sram_peak_lines, space.peak_lines());
+}
+
+void Walk::run_one(int id) {
+  switch (graph_.layers[static_cast<std::size_t>(id)].kind) {
+    case LayerKind::conv:
+    case LayerKind::edp:
+    case LayerKind::copy:
+      layer(id);
+      break;
+    case LayerKind::move:
+      move_layer(id);
+      break;
+    case LayerKind::stream:
+      stream_layer(id);
+      break;
+    case LayerKind::gemm:
+      gemm_layer(id);
+      break;
+    case LayerKind::host:
+      host(id);
+      break;
+  }
 }
 
 void Walk::host(int) {
@@ -127,27 +127,43 @@ SramView Walk::resident_view(int root, std::int64_t n) const {
   return {s.range.first + n * s.image_lines, s.row_lines, s.block_lines, 0, 0};
 }
 
-/// A map gets its SRAM range, or its DRAM range, before its first tile.
+/// A map gets its SRAM range, or its DRAM range, before its first tile. `leaves`: if it is not in SRAM as a whole,
+/// other layers read it from DRAM.
+void Walk::place_root(int id, int index, bool leaves) {
+  RootState& s = roots_[static_cast<std::size_t>(index)];
+  if (s.placed) return;
+  const Root& root = graph_.roots[static_cast<std::size_t>(index)];
+  s.placed = true;
+  if (resident(index)) {
+    const semantics::MapLayout map = semantics::map_layout(root.shape.c, root.shape.h, root.shape.w, chip_);
+    s.row_lines = map.row_lines;
+    s.block_lines = map.block_lines();
+    s.image_lines = map.blocks * s.block_lines;
+    s.range = take(id, 0, s.image_lines * root.shape.n, choices_.packed ? Fit::low : Fit::apart, root.name);
+  } else if (!root.imported && root.read && leaves) {
+    s.dram_offset = round_up<std::int64_t>(scratch_bytes, 256);
+    scratch_bytes = s.dram_offset + blocked_bytes(root.shape, chip_);
+  }
+}
+
+/// The layer's result takes the SRAM of an operand that dies with it, where both stay as a whole.
+void Walk::write_over(int id) {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const int operand = overwritten_operand(graph_, id);
+  if (!choices_.in_place || operand < 0) return;
+  const int from = graph_.values[static_cast<std::size_t>(l.inputs[static_cast<std::size_t>(operand)])].root;
+  RootState& in = roots_[static_cast<std::size_t>(from)];
+  RootState& out = roots_[static_cast<std::size_t>(l.output_root)];
+  if (!resident(from) || !resident(l.output_root) || out.placed) return;
+  out = in;
+  in.lent = true;
+}
+
 void Walk::place_output(int id) {
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
-  const auto place = [&](int index) {
-    RootState& s = roots_[static_cast<std::size_t>(index)];
-    if (s.placed) return;
-    const Root& root = graph_.roots[static_cast<std::size_t>(index)];
-    s.placed = true;
-    if (resident(index)) {
-      const semantics::MapLayout map = semantics::map_layout(root.shape.c, root.shape.h, root.shape.w, chip_);
-      s.row_lines = map.row_lines;
-      s.block_lines = map.block_lines();
-      s.image_lines = map.blocks * s.block_lines;
-      s.range = take(id, 0, s.image_lines * root.shape.n, choices_.packed ? Fit::low : Fit::apart, root.name);
-    } else if (!root.imported && root.read) {
-      s.dram_offset = round_up<std::int64_t>(scratch_bytes, 256);
-      scratch_bytes = s.dram_offset + blocked_bytes(root.shape, chip_);
-    }
-  };
-  for (const int t : l.inputs) place(graph_.values[static_cast<std::size_t>(t)].root);
-  place(l.output_root);
+  for (const int t : l.inputs) place_root(id, graph_.values[static_cast<std::size_t>(t)].root, true);
+  write_over(id);
+  place_root(id, l.output_root, true);
 }
 
 /// LOADs of imported maps that stay in SRAM and that this layer reads first.
@@ -290,31 +306,10 @@ LayerPlan Walk::choose_plan(int id, std::uint8_t core, const LayerSite& site) {
 
 void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channels) {
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
-  LayerSite site;
+  LayerSite site = layer_site(graph_, id, choices_.spilled, spaces_[core].lines());
   site.rows = rows;
   site.channels = channels;
-  site.images = l.out.n;
-  site.sram_lines = spaces_[core].lines();
-  for (const int t : l.inputs) {
-    const int root = graph_.values[static_cast<std::size_t>(t)].root;
-    site.input_streamed.push_back(!resident(root));
-    site.input_image.push_back(graph_.roots[static_cast<std::size_t>(root)].imported);
-  }
-  site.output_resident = resident(l.output_root);
-  site.output_streamed = !site.output_resident;
-  for (const Layer& other : graph_.layers) {
-    if (other.kind == l.kind && l.kind == LayerKind::conv) continue;
-    const auto reads = [&](const Layer& reader, int root) {
-      return std::any_of(reader.inputs.begin(), reader.inputs.end(),
-                         [&](int t) { return graph_.values[static_cast<std::size_t>(t)].root == root; });
-    };
-    site.handover =
-        site.handover || (other.output_root >= 0 && reads(l, other.output_root)) || reads(other, l.output_root);
-  }
-  for (const int t : l.inputs) {
-    site.handover = site.handover ||
-                    graph_.roots[static_cast<std::size_t>(graph_.values[static_cast<std::size_t>(t)].root)].imported;
-  }
+  site.byte_cycles = choices_.byte_cycles;
   const LayerPlan plan = choose_plan(id, core, site);
 
   LayerNote note;
@@ -497,7 +492,6 @@ Walk::Loaded Walk::load_operand(int id, std::uint8_t core, std::size_t operand_i
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
   const Value& value = graph_.values[static_cast<std::size_t>(l.inputs[operand_index])];
   const Root& root = graph_.roots[static_cast<std::size_t>(value.root)];
-  const RootState& state = roots_[static_cast<std::size_t>(value.root)];
   if (resident(value.root)) return {resident_view(value.root, n), {-1, 0}};
   const std::int64_t cb = chip_.layout.channel_block;
   const Rows in_root{value.first_channel + channels.first, value.first_channel + channels.end};
@@ -509,30 +503,35 @@ Walk::Loaded Walk::load_operand(int id, std::uint8_t core, std::size_t operand_i
   const std::int64_t blocks = ceil_div(in_root.end, cb) - tile.view.first_block;
   tile.range = take(id, core, blocks * tile.view.block_lines, Fit::oldest, "a tile of " + root.name);
   tile.view.line = tile.range.first;
-  const auto load = [&](const Rows& part, bool halo) {
-    if (part.count() <= 0) return;
-    std::vector<DmaPiece> pieces;
-    isa::Traffic kind = isa::Traffic::spill;
-    if (root.imported) {
-      const Image& image = graph_.images[static_cast<std::size_t>(root.image)];
-      pieces = image_pieces(image_map(image, root.shape, root.channels_last), n, part, in_root, tile.view, 0, chip_);
-      kind = image_traffic(image);
-    } else {
-      const DramMap map{base_of(isa::BufferKind::scratch), state.dram_offset, root.shape};
-      pieces = blocked_pieces(map, n, part, in_root, tile.view, chip_);
-    }
-    for (const DmaPiece& piece : pieces) {
-      WorkItem& w = item(core, isa::QueueId::load, id);
-      w.kind = halo ? isa::Traffic::halo : kind;
-      w.useful_bytes = piece.bytes;
-      w.tile = detail::concat(root.name, " rows ", part.first, "..", part.end - 1);
-      w.body = piece.body;
-    }
-  };
   const std::int64_t fresh = std::clamp(loaded_until, rows.first, rows.end);
-  load({rows.first, fresh}, true);
-  load({fresh, rows.end}, false);
+  load_rows(id, core, value.root, n, {rows.first, fresh}, in_root, tile.view, true);
+  load_rows(id, core, value.root, n, {fresh, rows.end}, in_root, tile.view, false);
   return tile;
+}
+
+/// LOADs of rows and channels of a map that is in DRAM, or of an image that stands for it. halo: not the first time.
+void Walk::load_rows(int id, std::uint8_t core, int index, std::int64_t n, const Rows& rows, const Rows& channels,
+                     const SramView& view, bool halo) {
+  if (rows.count() <= 0) return;
+  const Root& root = graph_.roots[static_cast<std::size_t>(index)];
+  std::vector<DmaPiece> pieces;
+  isa::Traffic kind = isa::Traffic::spill;
+  if (root.imported) {
+    const Image& image = graph_.images[static_cast<std::size_t>(root.image)];
+    pieces = image_pieces(image_map(image, root.shape, root.channels_last), n, rows, channels, view, 0, chip_);
+    kind = image_traffic(image);
+  } else {
+    const DramMap map{base_of(isa::BufferKind::scratch), roots_[static_cast<std::size_t>(index)].dram_offset,
+                      root.shape};
+    pieces = blocked_pieces(map, n, rows, channels, view, chip_);
+  }
+  for (const DmaPiece& piece : pieces) {
+    WorkItem& w = item(core, isa::QueueId::load, id);
+    w.kind = halo ? isa::Traffic::halo : kind;
+    w.useful_bytes = piece.bytes;
+    w.tile = detail::concat(root.name, " rows ", rows.first, "..", rows.end - 1);
+    w.body = piece.body;
+  }
 }
 
 void Walk::store_tile(int id, std::uint8_t core, const Tile& tile, const SramView& out) {

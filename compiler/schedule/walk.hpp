@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "compiler/allocate/sram_space.hpp"
 #include "compiler/schedule/constants.hpp"
 #include "compiler/schedule/dma_pieces.hpp"
+#include "compiler/schedule/group.hpp"
 #include "compiler/schedule/layer_graph.hpp"
 #include "compiler/schedule/layer_plan.hpp"
 #include "compiler/schedule/move_nest.hpp"
@@ -39,6 +41,9 @@ struct WalkChoices {
   std::vector<bool> spilled;       // by root: through DRAM
   std::vector<int> fragmentation;  // by layer: how often its plan met a fragmented SRAM; each asks for more slack
   bool packed = false;             // maps lie side by side from the lowest address; else apart, in banks of their own
+  std::vector<GroupPlan> groups;   // in order; layers in none run one by one
+  bool in_place = false;           // results may be written over operands that die with them
+  double byte_cycles = 0;          // LayerSite::byte_cycles
   bool share_imports = false;      // LOAD and REORDER each lay half of a graph input: the network is bound by compute
 };
 
@@ -46,6 +51,7 @@ class Walk {
  public:
   Walk(const LayerGraph& graph, const Constants& constants, const WalkChoices& choices, UnitCost& cost,
        bool nhwc_inputs);
+  ~Walk();
 
   /// Throws NoRoom.
   void run();
@@ -59,6 +65,7 @@ class Walk {
   struct RootState {
     bool placed = false;
     bool filled = false;  // imported: LOADs were written down
+    bool lent = false;    // its range belongs to the map that is written over it
     LineRange range{-1, 0};
     std::int64_t row_lines = 0, block_lines = 0, image_lines = 0;
     std::int64_t dram_offset = -1;  // scratch buffer
@@ -73,7 +80,12 @@ class Walk {
     std::int64_t first_param_channel = 0;
   };
 
+  void run_one(int id);
   void layer(int id);
+  void group(const GroupPlan& plan);
+  void group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t n);
+  void open_group(const GroupPlan& plan);
+  void finish_chunk(const GroupPlan& plan, const GroupChunk& chunk);
   void host(int id);
   void move_layer(int id);
   [[nodiscard]] std::int64_t move_rows(int id, const std::vector<MoveBox>& boxes) const;
@@ -83,6 +95,8 @@ class Walk {
   void linear_dma(int id, const Image& image, const std::vector<DmaPiece>& pieces, bool store, const std::string& tile);
   void gemm_tile(int id, std::int64_t batch, std::int64_t batches, const Rows& m, const Rows& n);
   void place_output(int id);
+  void place_root(int id, int root, bool leaves);
+  void write_over(int id);
   void import_resident(int id);
   bool import_reordered(int id, const Image& image, int root, std::int64_t n, const Rows& rows);
   void share(int id, std::uint8_t core, const Rows& rows, const Rows& channels);
@@ -92,6 +106,8 @@ class Walk {
   ConstantTile load_whole(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels);
   Loaded load_operand(int id, std::uint8_t core, std::size_t operand, std::int64_t n, const Rows& rows,
                       const Rows& channels, std::int64_t loaded_until);
+  void load_rows(int id, std::uint8_t core, int root, std::int64_t n, const Rows& rows, const Rows& channels,
+                 const SramView& view, bool halo);
   void body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& tile, const std::vector<SramView>& in,
             const SramView& out, const ConstantTile& constants);
   void conv_body(int id, std::uint8_t core, const Tile& tile, const std::vector<SramView>& in, const SramView& out,
@@ -119,6 +135,8 @@ class Walk {
   std::vector<RootState> roots_;
   std::int64_t now_ = 0;
   int host_steps_ = 0;
+  struct Group;  // the one that runs
+  std::unique_ptr<Group> group_;
   std::int64_t next_engine_ = 0;
 };
 

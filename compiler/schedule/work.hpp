@@ -25,6 +25,8 @@ struct WorkItem {
 struct WorkSection {
   std::string name;
   std::int32_t host_step = -1;  // index into Program::host_steps: a section without items
+  std::string why;              // it begins, for people
+  Bytes crossing_bytes = 0;     // through DRAM at its beginning
   std::vector<WorkItem> items;
 };
 

@@ -1,0 +1,342 @@
+#include "compiler/schedule/fusion_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "hw/common/error.hpp"
+#include "hw/common/units.hpp"
+#include "isa/semantics/layout.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+constexpr std::array<int, 4> kDeepest = {4, 12, 24, 64};  // layers of a group, by effort
+constexpr std::size_t kStates = 64;                       // kept at a cut
+constexpr std::size_t kFreePlacements = 4;                // new maps of a group whose placements are all tried
+constexpr double kChunkOverhead = 40;                     // cycles of an instruction beside its work
+constexpr double kInstructionBytes = 128;
+constexpr double kLoadBytes = 64;
+
+bool contains(const std::vector<int>& sorted, int value) {
+  return std::binary_search(sorted.begin(), sorted.end(), value);
+}
+
+}  // namespace
+
+FusionSearch::FusionSearch(const LayerGraph& graph, const Constants& constants, UnitCost& cost,
+                           const FusionOptions& options)
+    : graph_(graph), constants_(constants), cost_(cost), chip_(cost.chip()), options_(options) {
+  for (const Root& r : graph.roots) map_lines_.push_back(r.shape.n * buffer_lines(r, r.shape.h, chip_));
+}
+
+FusionPlan FusionSearch::best(std::int64_t sram_lines, const std::vector<double>& margin) {
+  sram_lines_ = sram_lines;
+  margin_ = &margin;
+  const int layers = static_cast<int>(graph_.layers.size());
+  cuts_.assign(static_cast<std::size_t>(layers) + 1, {});
+  cuts_[0].push_back({});
+  for (int cut = 0; cut < layers; ++cut) {
+    std::vector<State>& states = cuts_[static_cast<std::size_t>(cut)];
+    std::stable_sort(states.begin(), states.end(), [](const State& a, const State& b) { return a.cost < b.cost; });
+    if (states.size() > kStates) states.resize(kStates);
+    for (std::size_t s = 0; s < states.size(); ++s) extend(cut, static_cast<int>(s));
+  }
+  FusionPlan out;
+  const std::vector<State>& ends = cuts_.back();
+  if (ends.empty()) return out;
+  const State* at =
+      &*std::min_element(ends.begin(), ends.end(), [](const State& a, const State& b) { return a.cost < b.cost; });
+  out.found = true;
+  out.cost = at->cost;
+  out.spilled.assign(graph_.roots.size(), false);
+  while (at->from_cut >= 0) {
+    for (const int r : at->newly_spilled) out.spilled[static_cast<std::size_t>(r)] = true;
+    if (at->group.steps > 0) out.groups.push_back(at->group);
+    at = &cuts_[static_cast<std::size_t>(at->from_cut)][static_cast<std::size_t>(at->from_state)];
+  }
+  std::reverse(out.groups.begin(), out.groups.end());
+  return out;
+}
+
+void FusionSearch::extend(int cut, int state) {
+  extend_by_layer(cut, state);
+  if (can_fuse(layer(cut), chip_)) extend_by_groups(cut, state);
+}
+
+void FusionSearch::offer(int cut, State next) {
+  std::vector<State>& states = cuts_[static_cast<std::size_t>(cut)];
+  for (State& s : states) {
+    if (s.spilled != next.spilled) continue;
+    if (next.cost < s.cost) s = std::move(next);
+    return;
+  }
+  states.push_back(std::move(next));
+}
+
+/// Bytes that a map moves when its rows go to or come from DRAM once.
+double FusionSearch::map_bytes(int index) const { return static_cast<double>(root(index).shape.elements()); }
+
+std::vector<int> FusionSearch::touched(int first, int end) const {
+  std::vector<int> roots;
+  const auto add = [&](int r) {
+    if (r >= 0 && std::find(roots.begin(), roots.end(), r) == roots.end()) roots.push_back(r);
+  };
+  for (int id = first; id < end; ++id) {
+    for (const int t : layer(id).inputs) add(graph_.values[static_cast<std::size_t>(t)].root);
+    add(layer(id).output_root);
+  }
+  std::sort(roots.begin(), roots.end());
+  return roots;
+}
+
+template <typename Visit>
+void FusionSearch::placements(int first, int end, const std::vector<int>& before, Visit visit) const {
+  std::vector<int> fixed;  // spilled maps that live on
+  for (const int r : before) {
+    if (root(r).last_layer >= end) fixed.push_back(r);
+  }
+  std::vector<int> fresh;
+  for (const int r : touched(first, end)) {
+    if (root(r).first_layer >= first && root(r).last_layer >= end) fresh.push_back(r);
+  }
+  const std::size_t freedom = std::min(fresh.size(), kFreePlacements);
+  for (std::size_t bits = 0; bits < (std::size_t{1} << freedom); ++bits) {
+    std::vector<int> spilled, live = fixed;
+    for (std::size_t k = 0; k < fresh.size(); ++k) {
+      const bool out = (bits >> std::min(k, kFreePlacements - 1) & 1U) != 0 || root(fresh[k]).crosses;
+      if (out && !root(fresh[k]).keep) spilled.push_back(fresh[k]);
+    }
+    live.insert(live.end(), spilled.begin(), spilled.end());
+    std::sort(live.begin(), live.end());
+    visit(spilled, live);
+  }
+}
+
+/// Lines of whole maps in SRAM while layers [first, end) run: those that live then and are not spilled.
+/// Results of `in_place` layers lie over operands.
+std::int64_t FusionSearch::resident_lines(int first, int end, const std::vector<int>& spilled,
+                                          const std::vector<int>& in_place) const {
+  std::int64_t lines = 0;
+  for (std::size_t r = 0; r < graph_.roots.size(); ++r) {
+    const Root& map = graph_.roots[r];
+    if (map.first_layer < 0 || map.first_layer >= end || map.last_layer < first) continue;
+    if (!contains(spilled, static_cast<int>(r))) lines += map_lines_[r];
+  }
+  for (const int id : in_place) {
+    const Layer& l = layer(id);
+    const int from =
+        graph_.values[static_cast<std::size_t>(l.inputs[static_cast<std::size_t>(overwritten_operand(graph_, id))])]
+            .root;
+    if (!contains(spilled, from) && !contains(spilled, l.output_root)) lines -= map_lines(l.output_root);
+  }
+  return lines;
+}
+
+std::int64_t FusionSearch::room(int first, int end) const {
+  double margin = 0;
+  for (int id = first; id < end; ++id) margin = std::max(margin, (*margin_)[static_cast<std::size_t>(id)]);
+  return static_cast<std::int64_t>(static_cast<double>(sram_lines_) * (1.0 - margin));
+}
+
+double FusionSearch::worth(double busy, double bytes) const {
+  return std::max(busy, bytes / cost_.dram_bytes_per_cycle()) +
+         options_.byte_share * bytes / cost_.dram_bytes_per_cycle();
+}
+
+const std::vector<LayerPlan>& FusionSearch::plans(int id, const std::vector<bool>& spilled) {
+  const Layer& l = layer(id);
+  std::vector<bool> key;
+  for (const int t : l.inputs) {
+    key.push_back(spilled[static_cast<std::size_t>(graph_.values[static_cast<std::size_t>(t)].root)]);
+  }
+  key.push_back(spilled[static_cast<std::size_t>(l.output_root)]);
+  const auto found = plans_.find({id, key});
+  if (found != plans_.end()) return found->second;
+  LayerSite site = layer_site(graph_, id, spilled, chip_.sram.banks * chip_.sram.size_bytes / chip_.sram.line_bytes);
+  site.byte_cycles = options_.byte_share / cost_.dram_bytes_per_cycle();
+  return plans_
+      .emplace(LayerKey{id, key}, layer_plans(l, graph_, constants_.layers[static_cast<std::size_t>(id)], site, cost_))
+      .first->second;
+}
+
+void FusionSearch::extend_by_layer(int cut, int state) {
+  const State from = cuts_[static_cast<std::size_t>(cut)][static_cast<std::size_t>(state)];
+  const Layer& l = layer(cut);
+  const std::vector<int> own = touched(cut, cut + 1);
+  const std::vector<int> over = overwritten_operand(graph_, cut) >= 0 ? std::vector<int>{cut} : std::vector<int>{};
+  placements(cut, cut + 1, from.spilled, [&](const std::vector<int>& fresh, const std::vector<int>& live) {
+    std::vector<int> now = from.spilled;
+    now.insert(now.end(), fresh.begin(), fresh.end());
+    std::vector<int> newly = fresh;
+    // A map that nobody else touches, as an output of the network: tile by tile.
+    for (const int r : own) {
+      if (root(r).first_layer < cut || root(r).last_layer > cut || root(r).keep) continue;
+      now.push_back(r);
+      newly.push_back(r);
+    }
+    std::sort(now.begin(), now.end());
+    const std::int64_t free = room(cut, cut + 1) - resident_lines(cut, cut + 1, now, over);
+    if (free < 0) return;
+    State next{live, from.cost, cut, state, {cut, cut + 1, 0, false}, newly};
+    double imports = 0;
+    for (const int r : own) {
+      if (!contains(now, r) && root(r).imported && root(r).first_layer >= cut) imports += map_bytes(r);
+    }
+    if (can_fuse(l, chip_) || l.kind == LayerKind::copy) {
+      std::vector<bool> spilled(graph_.roots.size(), false);
+      for (const int r : now) spilled[static_cast<std::size_t>(r)] = true;
+      const std::vector<LayerPlan>& all = plans(cut, spilled);
+      const auto plan = std::find_if(all.begin(), all.end(), [&](const LayerPlan& p) { return p.lines() <= free; });
+      if (plan == all.end()) return;
+      const double tiles = std::ceil(static_cast<double>(l.out.h) / static_cast<double>(plan->tile_rows)) *
+                           std::ceil(static_cast<double>(l.out.c) / static_cast<double>(plan->tile_channels)) *
+                           static_cast<double>(l.out.n);
+      next.cost += worth(plan->estimate, plan->bytes + imports + tiles * kInstructionBytes * 2);
+    } else if (l.kind == LayerKind::move) {
+      double bytes = imports;
+      for (const int r : own) {
+        if (contains(now, r)) bytes += map_bytes(r);
+      }
+      next.cost += worth(0, bytes);
+    }
+    offer(cut + 1, std::move(next));
+  });
+}
+
+/// Stripe heights to try, as numbers of steps, most first.
+std::vector<std::int64_t> FusionSearch::step_counts(int first, int end) const {
+  std::int64_t tallest = 1;
+  for (int id = first; id < end; ++id) {
+    bool read = false;
+    for (int other = id + 1; other < end; ++other) {
+      const Layer& l = layer(other);
+      for (const int t : l.inputs) {
+        read = read || graph_.values[static_cast<std::size_t>(t)].root == layer(id).output_root;
+      }
+    }
+    if (!read || id == end - 1) tallest = std::max(tallest, layer(id).out.h);
+  }
+  std::vector<std::int64_t> steps;
+  for (int id = first; id < end; ++id) {
+    if (layer(id).wished_rows > 0) return {ceil_div(layer(id).out.h, layer(id).wished_rows)};
+  }
+  for (std::int64_t rows = 1; rows<tallest; rows = options_.effort> 1 ? std::max(rows + 1, rows * 4 / 3) : rows * 2) {
+    const std::int64_t count = ceil_div(tallest, rows);
+    if (steps.empty() || steps.back() != count) steps.push_back(count);
+  }
+  return steps;
+}
+
+std::int64_t FusionSearch::constant_lines(int id) const {
+  const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
+  const std::int64_t line = chip_.sram.line_bytes;
+  return (c.layout ? ceil_div(c.layout->sram_bytes(), line) : 0) + ceil_div(c.params_bytes, line) +
+         ceil_div(c.table_bytes, line);
+}
+
+void FusionSearch::extend_by_groups(int cut, int state) {
+  const int layers = static_cast<int>(graph_.layers.size());
+  const int effort = std::clamp(options_.effort, 0, static_cast<int>(kDeepest.size()) - 1);
+  const int deepest = options_.deepest > 0 ? options_.deepest : kDeepest[static_cast<std::size_t>(effort)];
+  std::int64_t weights = 0;
+  for (int end = cut + 1; end <= std::min(layers, cut + deepest); ++end) {
+    if (!can_fuse(layer(end - 1), chip_)) break;
+    weights += constant_lines(end - 1);
+    if (weights > sram_lines_) break;
+    if (!can_group(graph_, cut, end, chip_)) continue;
+    for (const std::int64_t steps : step_counts(cut, end)) {
+      if (fact({cut, end, steps, false}).least_lines > room(cut, end)) break;
+      for (const bool ahead : {false, true}) try_group(cut, state, {cut, end, steps, ahead});
+    }
+  }
+}
+
+FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
+  const auto key = std::make_tuple(plan.first, plan.end, plan.steps, plan.ahead);
+  const auto found = facts_.find(key);
+  if (found != facts_.end()) return found->second;
+  GroupFact f;
+  const std::vector<bool> all(graph_.roots.size(), true);
+  const GroupTrace trace = trace_group(graph_, plan, all);
+  for (const int r : touched(plan.first, plan.end)) {
+    RootFact fact;
+    fact.root = r;
+    if (const LineBuffer* buffer = trace.buffer_of(r)) fact.buffer_lines = buffer_lines(root(r), buffer->rows, chip_);
+    fact.inside = root(r).first_layer >= plan.first && root(r).last_layer < plan.end;
+    for (int id = plan.first; id < plan.end; ++id) {
+      fact.written = fact.written || layer(id).output_root == r;
+      for (const int t : layer(id).inputs) {
+        fact.read = fact.read || graph_.values[static_cast<std::size_t>(t)].root == r;
+      }
+    }
+    f.least_lines += fact.buffer_lines;
+    f.roots.push_back(fact);
+  }
+  for (int id = plan.first; id < plan.end; ++id) {
+    const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
+    f.weight_lines += constant_lines(id);
+    f.constant_bytes += static_cast<double>(c.useful_weight_bytes + c.params_bytes + c.table_bytes);
+  }
+  f.least_lines += f.weight_lines;
+  f.in_place = trace.in_place;
+  for (const GroupChunk& chunk : trace.chunks) {
+    const bool conv = !chunk.load && layer(chunk.layer).kind == LayerKind::conv;
+    f.instruction_bytes += conv ? kInstructionBytes * static_cast<double>(chip_.conv.engines) : kLoadBytes;
+  }
+  return facts_.emplace(key, std::move(f)).first->second;
+}
+
+void FusionSearch::time_group(const GroupPlan& plan, GroupFact& f) {
+  f.timed = true;
+  const std::vector<bool> none(graph_.roots.size(), false);
+  for (const GroupChunk& chunk : trace_group(graph_, plan, none).chunks) {
+    const Layer& l = layer(chunk.layer);
+    const auto key = std::make_tuple(chunk.layer, chunk.rows.first, chunk.rows.end);
+    auto known = chunk_cycles_.find(key);
+    if (known == chunk_cycles_.end()) {
+      const Tile tile{0, chunk.rows, {0, l.out.c}};
+      const double cycles = l.kind == LayerKind::conv ? best_split(l, graph_, tile, cost_).cycles
+                                                      : static_cast<double>(cost_.edp(edp_geometry(l, graph_, tile)));
+      known = chunk_cycles_.emplace(key, cycles).first;
+    }
+    (l.kind == LayerKind::conv ? f.conv : f.edp) += known->second + kChunkOverhead;
+  }
+}
+
+void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {
+  GroupFact& f = fact(plan);
+  const std::int64_t available = room(plan.first, plan.end);
+  if (f.least_lines > available) return;
+  if (!f.timed) time_group(plan, f);
+  if (f.conv >= kNoPlan) return;
+  const double images = static_cast<double>(layer(plan.first).out.n);
+  const double busy = images * (plan.ahead ? std::max(f.conv, f.edp) : f.conv + f.edp);
+  const State from = cuts_[static_cast<std::size_t>(cut)][static_cast<std::size_t>(state)];
+  placements(plan.first, plan.end, from.spilled, [&](const std::vector<int>& fresh, const std::vector<int>& live) {
+    std::vector<int> now = from.spilled;
+    now.insert(now.end(), fresh.begin(), fresh.end());
+    std::vector<int> newly = fresh;
+    for (const RootFact& r : f.roots) {
+      if (!r.inside || root(r.root).keep) continue;
+      now.push_back(r.root);
+      newly.push_back(r.root);
+    }
+    std::sort(now.begin(), now.end());
+    std::int64_t lines = resident_lines(plan.first, plan.end, now, f.in_place) + f.weight_lines;
+    double bytes = f.constant_bytes + images * f.instruction_bytes;
+    for (const RootFact& r : f.roots) {
+      if (!contains(now, r.root)) {
+        if (root(r.root).imported && root(r.root).first_layer >= plan.first) bytes += map_bytes(r.root);
+        continue;
+      }
+      lines += r.buffer_lines;
+      if (r.read && !r.written) bytes += map_bytes(r.root);
+      if (r.written && !r.inside) bytes += map_bytes(r.root);
+    }
+    if (lines > available) return;
+    offer(plan.end, {live, from.cost + worth(busy, bytes), cut, state, plan, newly});
+  });
+}
+
+}  // namespace tessera::compiler

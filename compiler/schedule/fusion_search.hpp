@@ -1,0 +1,105 @@
+// Which layers run as one group and which maps stay in SRAM: dynamic programming over the cuts between layers. A state
+// is a cut with the maps that live across it, each in SRAM or in DRAM; a step is one layer by its layer plan, or a
+// group of layers in so many steps. A step is possible when its maps, line buffers and weights fit together; it costs
+// the time of the unit or DRAM that is busy longest, by the blocks' own cost functions, and a part of its DRAM time
+// even when that is hidden. Addresses are the walk's: where it finds no room although the sizes fit, the margin of
+// those layers grows and the search repeats.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "compiler/schedule/constants.hpp"
+#include "compiler/schedule/group.hpp"
+#include "compiler/schedule/layer_graph.hpp"
+#include "compiler/schedule/layer_plan.hpp"
+#include "compiler/schedule/unit_cost.hpp"
+
+namespace tessera::compiler {
+
+/// What the user wishes of the search.
+struct FusionOptions {
+  int effort = 1;           // 0..3: longer groups, more stripe heights
+  int deepest = 0;          // most layers of a group; 0: as many as the effort allows
+  double byte_share = 0.3;  // of the time that DRAM traffic takes, what it counts even when it is hidden
+};
+
+struct FusionPlan {
+  bool found = false;
+  double cost = 0;
+  std::vector<bool> spilled;      // by root
+  std::vector<GroupPlan> groups;  // layers in none run by their layer plan
+};
+
+class FusionSearch {
+ public:
+  FusionSearch(const LayerGraph& graph, const Constants& constants, UnitCost& cost, const FusionOptions& options);
+
+  /// `margin`: by layer, the part of the SRAM that is left free while it runs.
+  [[nodiscard]] FusionPlan best(std::int64_t sram_lines, const std::vector<double>& margin);
+
+ private:
+  struct RootFact {
+    int root = -1;
+    std::int64_t buffer_lines = 0;
+    bool written = false, read = false, inside = false;  // inside: nobody else touches it
+  };
+  struct GroupFact {
+    std::vector<RootFact> roots;
+    std::vector<int> in_place;     // layers
+    std::int64_t least_lines = 0;  // every map a line buffer, weights
+    std::int64_t weight_lines = 0;
+    double constant_bytes = 0, instruction_bytes = 0;
+    bool timed = false;
+    double conv = 0, edp = 0;  // cycles
+  };
+  struct State {
+    std::vector<int> spilled;  // of the roots that live across the cut, ascending
+    double cost = 0;
+    int from_cut = -1, from_state = -1;
+    GroupPlan group;  // steps 0: a layer by its layer plan
+    std::vector<int> newly_spilled;
+  };
+  using LayerKey = std::pair<int, std::vector<bool>>;
+
+  [[nodiscard]] const Layer& layer(int id) const { return graph_.layers[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const Root& root(int id) const { return graph_.roots[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] std::int64_t map_lines(int root) const { return map_lines_[static_cast<std::size_t>(root)]; }
+  [[nodiscard]] double map_bytes(int root) const;
+  [[nodiscard]] std::vector<int> touched(int first, int end) const;
+  [[nodiscard]] std::vector<std::int64_t> step_counts(int first, int end) const;
+  [[nodiscard]] std::int64_t constant_lines(int id) const;
+  GroupFact& fact(const GroupPlan& plan);
+  void time_group(const GroupPlan& plan, GroupFact& fact);
+  void extend(int cut, int state);
+  void extend_by_layer(int cut, int state);
+  void extend_by_groups(int cut, int state);
+  void try_group(int cut, int state, const GroupPlan& plan);
+  void offer(int cut, State next);
+  /// Calls visit(spilled outliving roots) for the placements of roots that are new in [first, end) and live on.
+  template <typename Visit>
+  void placements(int first, int end, const std::vector<int>& before, Visit visit) const;
+  [[nodiscard]] std::int64_t resident_lines(int first, int end, const std::vector<int>& spilled,
+                                            const std::vector<int>& in_place) const;
+  [[nodiscard]] std::int64_t room(int first, int end) const;
+  [[nodiscard]] double worth(double busy, double bytes) const;
+  const std::vector<LayerPlan>& plans(int id, const std::vector<bool>& spilled);
+
+  const LayerGraph& graph_;
+  const Constants& constants_;
+  UnitCost& cost_;
+  const isa::ChipConfig& chip_;
+  FusionOptions options_;
+  std::vector<std::int64_t> map_lines_;  // by root, whole
+  std::map<std::tuple<int, int, std::int64_t, bool>, GroupFact> facts_;
+  std::map<LayerKey, std::vector<LayerPlan>> plans_;
+  std::map<std::tuple<int, std::int64_t, std::int64_t>, double> chunk_cycles_;  // layer, rows
+  std::vector<std::vector<State>> cuts_;
+  std::int64_t sram_lines_ = 0;
+  const std::vector<double>* margin_ = nullptr;
+};
+
+}  // namespace tessera::compiler

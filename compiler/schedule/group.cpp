@@ -1,0 +1,292 @@
+#include "compiler/schedule/group.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "hw/common/error.hpp"
+#include "hw/common/units.hpp"
+#include "isa/semantics/layout.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+enum class Unit : std::uint8_t { conv, edp };
+Unit unit_of(const Layer& layer) { return layer.kind == LayerKind::conv ? Unit::conv : Unit::edp; }
+
+/// Reads the whole map for one row of output: the rows it reads do not follow from how far it is.
+bool reads_all(const Layer& layer) { return layer.out.h == 1 && layer.in.h > 1; }
+
+class Tracer {
+ public:
+  Tracer(const LayerGraph& graph, const GroupPlan& group, const std::vector<bool>& spilled)
+      : graph_(graph), group_(group), spilled_(spilled) {}
+
+  GroupTrace trace() {
+    find_roots();
+    set_targets();
+    set_leads();
+    write_chunks();
+    find_heights();
+    return std::move(out_);
+  }
+
+ private:
+  struct Reader {
+    int layer = -1;
+    std::size_t operand = 0;
+  };
+  struct RootUse {
+    int root = -1;
+    std::vector<int> writers;  // layers of the group
+    std::vector<Reader> readers;
+    bool streamed = false;
+    std::vector<std::int64_t> targets;  // streamed: rows loaded after each step
+    std::int64_t lead = 0;
+  };
+
+  [[nodiscard]] const Layer& layer(int id) const { return graph_.layers[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const Root& root(int id) const { return graph_.roots[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] int root_of(const Layer& l, std::size_t operand) const {
+    return graph_.values[static_cast<std::size_t>(l.inputs[operand])].root;
+  }
+  [[nodiscard]] std::size_t at(int id) const { return static_cast<std::size_t>(id - group_.first); }
+  RootUse& use(int index) {
+    auto found = std::find_if(uses_.begin(), uses_.end(), [&](const RootUse& u) { return u.root == index; });
+    if (found != uses_.end()) return *found;
+    uses_.push_back({index, {}, {}, false, {}, 0});
+    return uses_.back();
+  }
+  [[nodiscard]] std::int64_t last_step() const { return group_.steps - 1; }
+
+  void find_roots() {
+    for (int id = group_.first; id < group_.end; ++id) {
+      const Layer& l = layer(id);
+      for (std::size_t i = 0; i < l.inputs.size(); ++i) use(root_of(l, i)).readers.push_back({id, i});
+      use(l.output_root).writers.push_back(id);
+    }
+    for (RootUse& u : uses_) {
+      u.streamed = spilled_[static_cast<std::size_t>(u.root)] && u.writers.empty();
+      TESSERA_CHECK(u.writers.empty() || !root(u.root).imported, "layers write an imported map");
+    }
+  }
+
+  /// Rows of the operand's map that must be there when the layer has made rows up to `end`; 0: none yet.
+  [[nodiscard]] std::int64_t need(const Reader& r, std::int64_t end) const {
+    const Layer& l = layer(r.layer);
+    if (end <= 0) return 0;
+    if (r.operand == 1 && l.b_broadcast) return 1;
+    return is_residual(l, r.operand) ? end : input_rows(l, {end - 1, end}).end;
+  }
+  /// The first row of the operand's map that the layer still reads when it has made `done` rows.
+  [[nodiscard]] std::int64_t still_needed(const Reader& r, std::int64_t done) const {
+    const Layer& l = layer(r.layer);
+    if (done >= l.out.h) return std::numeric_limits<std::int64_t>::max();
+    if (r.operand == 1 && l.b_broadcast) return 0;
+    return is_residual(l, r.operand) ? done : input_rows(l, {done, done + 1}).first;
+  }
+
+  /// From the last layer to the first: how far each is after each step.
+  void set_targets() {
+    targets_.assign(static_cast<std::size_t>(group_.end - group_.first), {});
+    for (int id = group_.end; id-- > group_.first;) {
+      const Layer& l = layer(id);
+      std::vector<std::int64_t>& target = targets_[at(id)];
+      bool drives = true;  // nobody in the group says how fast
+      for (const Reader& r : use(l.output_root).readers) {
+        if (r.layer > id && !reads_all(layer(r.layer))) drives = false;
+      }
+      for (std::int64_t s = 0; s < group_.steps; ++s) {
+        std::int64_t end = drives || s == last_step() ? l.out.h * (s + 1) / group_.steps : 0;
+        for (const Reader& r : use(l.output_root).readers) {
+          if (r.layer > id) end = std::max(end, need(r, targets_[at(r.layer)][static_cast<std::size_t>(s)]));
+        }
+        target.push_back(end);
+      }
+    }
+    for (RootUse& u : uses_) {
+      if (!u.streamed) continue;
+      for (std::int64_t s = 0; s < group_.steps; ++s) {
+        std::int64_t end = 0;
+        for (const Reader& r : u.readers) {
+          end = std::max(end, need(r, targets_[at(r.layer)][static_cast<std::size_t>(s)]));
+        }
+        u.targets.push_back(end);
+      }
+    }
+  }
+
+  /// How many steps each layer and each load is ahead of the last layer.
+  void set_leads() {
+    leads_.assign(targets_.size(), 0);
+    for (int id = group_.end; id-- > group_.first;) {
+      for (const Reader& r : use(layer(id).output_root).readers) {
+        if (r.layer <= id) continue;
+        const bool other = group_.ahead && unit_of(layer(id)) != unit_of(layer(r.layer));
+        leads_[at(id)] = std::max(leads_[at(id)], leads_[at(r.layer)] + (other ? 1 : 0));
+      }
+    }
+    for (RootUse& u : uses_) {
+      if (!u.streamed) continue;
+      for (const Reader& r : u.readers) u.lead = std::max(u.lead, leads_[at(r.layer)] + (group_.ahead ? 1 : 0));
+    }
+  }
+
+  void write_chunks() {
+    std::int64_t most = 0;
+    for (const std::int64_t lead : leads_) most = std::max(most, lead);
+    for (const RootUse& u : uses_) most = std::max(most, u.lead);
+    std::vector<std::int64_t> done(targets_.size(), 0);
+    std::vector<std::int64_t> loaded(uses_.size(), 0);
+    // 1. The part of a step that is ahead comes first: its queue is another one, or its reader follows at once.
+    const auto chunk = [&](std::int64_t s, std::int64_t lead, const std::vector<std::int64_t>& targets,
+                           std::int64_t& at_row, int id, bool load, int index) {
+      const std::int64_t step = std::min(s + lead, last_step());
+      if (step < 0) return;
+      const std::int64_t end = targets[static_cast<std::size_t>(step)];
+      if (end <= at_row) return;
+      out_.chunks.push_back({id, load, index, {at_row, end}});
+      at_row = end;
+    };
+    for (std::int64_t s = -most; s < group_.steps; ++s) {
+      for (std::size_t u = 0; u < uses_.size(); ++u) {
+        if (!uses_[u].streamed) continue;
+        chunk(s, uses_[u].lead, uses_[u].targets, loaded[u], uses_[u].readers.front().layer, true, uses_[u].root);
+      }
+      for (int id = group_.first; id < group_.end; ++id) {
+        chunk(s, leads_[at(id)], targets_[at(id)], done[at(id)], id, false, layer(id).output_root);
+      }
+    }
+  }
+
+  /// A layer that may write over its operand does so in this group only if the other readers are done with the rows.
+  void note_overwriting(const GroupChunk& c, const std::vector<std::int64_t>& done) {
+    const int operand = overwritten_operand(graph_, c.layer);
+    if (operand < 0) return;
+    const auto known = std::find(out_.in_place.begin(), out_.in_place.end(), c.layer);
+    if (c.rows.first == 0 && known == out_.in_place.end()) out_.in_place.push_back(c.layer);
+    for (const Reader& r : use(root_of(layer(c.layer), static_cast<std::size_t>(operand))).readers) {
+      if (r.layer == c.layer || still_needed(r, done[at(r.layer)]) >= c.rows.end) continue;
+      out_.in_place.erase(std::remove(out_.in_place.begin(), out_.in_place.end(), c.layer), out_.in_place.end());
+    }
+  }
+
+  /// Walks the chunks: a buffer holds what was written and somebody still reads.
+  void find_heights() {
+    std::vector<std::int64_t> done(targets_.size(), 0), written(uses_.size(), 0), height(uses_.size(), 0);
+    std::vector<std::int64_t> tallest(uses_.size(), 0);  // chunk
+    for (const GroupChunk& c : out_.chunks) {
+      std::size_t u = 0;
+      while (uses_[u].root != c.root) ++u;
+      written[u] = std::max(written[u], c.rows.end);
+      std::int64_t low = c.rows.first;
+      for (const Reader& r : uses_[u].readers) low = std::min(low, still_needed(r, done[at(r.layer)]));
+      height[u] = std::max(height[u], written[u] - low);
+      tallest[u] = std::max(tallest[u], c.rows.count());
+      if (!c.load) note_overwriting(c, done);
+      if (!c.load) done[at(c.layer)] = c.rows.end;
+    }
+    for (std::size_t u = 0; u < uses_.size(); ++u) {
+      if (!spilled_[static_cast<std::size_t>(uses_[u].root)]) continue;
+      LineBuffer buffer;
+      buffer.root = uses_[u].root;
+      buffer.streamed = uses_[u].streamed;
+      const Root& r = root(buffer.root);
+      buffer.leaves = !r.imported && r.read && (r.first_layer < group_.first || r.last_layer >= group_.end);
+      buffer.rows = height[u];
+      // A result that only leaves: the next rows are made while STORE takes these.
+      if (uses_[u].readers.empty() && group_.ahead) buffer.rows = 2 * tallest[u];
+      buffer.rows = std::min(buffer.rows, r.shape.h);
+      if (buffer.rows > 0) out_.buffers.push_back(buffer);
+    }
+  }
+
+  const LayerGraph& graph_;
+  const GroupPlan& group_;
+  const std::vector<bool>& spilled_;
+  std::vector<RootUse> uses_;
+  std::vector<std::vector<std::int64_t>> targets_;  // by layer and step: rows made
+  std::vector<std::int64_t> leads_;
+  GroupTrace out_;
+};
+
+}  // namespace
+
+const LineBuffer* GroupTrace::buffer_of(int root) const {
+  const auto found = std::find_if(buffers.begin(), buffers.end(), [&](const LineBuffer& b) { return b.root == root; });
+  return found == buffers.end() ? nullptr : &*found;
+}
+
+int overwritten_operand(const LayerGraph& graph, int id) {
+  const Layer& l = graph.layers[static_cast<std::size_t>(id)];
+  if (on_images(l.kind) || l.kind == LayerKind::copy || l.kind == LayerKind::move) return -1;
+  const Root& out = graph.roots[static_cast<std::size_t>(l.output_root)];
+  if (out.first_layer != id) return -1;
+  const bool element_by_element =
+      l.kind == LayerKind::edp && l.node->op != QOp::max_pool && l.node->op != QOp::average_pool;
+  const auto root_of = [&](std::size_t i) { return graph.values[static_cast<std::size_t>(l.inputs[i])].root; };
+  for (std::size_t i = 0; i < l.inputs.size(); ++i) {
+    if (!is_residual(l, i) && !(element_by_element && !(i == 1 && l.b_broadcast))) continue;
+    if (l.inputs.size() == 2 && root_of(0) == root_of(1)) continue;
+    const Value& value = graph.values[static_cast<std::size_t>(l.inputs[i])];
+    const Root& in = graph.roots[static_cast<std::size_t>(value.root)];
+    if (in.last_layer == id && in.shape == out.shape && value.first_channel == l.output_channel) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+namespace {
+
+/// The layer stores (a part of) the image.
+bool stores_image(const LayerGraph& graph, const Layer& l, int image) {
+  return std::any_of(graph.values.begin(), graph.values.end(), [&](const Value& value) {
+    const std::vector<int>& images =
+        value.images_of < 0 ? value.dram : graph.values[static_cast<std::size_t>(value.images_of)].dram;
+    return value.root == l.output_root && std::find(images.begin(), images.end(), image) != images.end();
+  });
+}
+
+}  // namespace
+
+bool can_group(const LayerGraph& graph, int first, int end, const isa::ChipConfig& chip) {
+  for (int id = first; id < end; ++id) {
+    if (id > first && graph.boundaries.count(id) != 0) return false;
+    const Layer& l = graph.layers[static_cast<std::size_t>(id)];
+    if (l.wished_rows > 0 && end - first > 1) return false;  // a wished tile is one of the layer alone
+    if (!can_fuse(l, chip) || l.out.n != graph.layers[static_cast<std::size_t>(first)].out.n || l.in.n != l.out.n) {
+      return false;
+    }
+    if (id > first && graph.boundaries.count(id) != 0) return false;
+    // Rows that layers outside the group made of a map that it writes are not in its line buffer.
+    for (const int t : l.inputs) {
+      const int root = graph.values[static_cast<std::size_t>(t)].root;
+      const Root& map = graph.roots[static_cast<std::size_t>(root)];
+      // A map in another order of elements: its reader waits for the whole image.
+      for (int writer = first; writer < id && map.imported; ++writer) {
+        if (stores_image(graph, graph.layers[static_cast<std::size_t>(writer)], map.image)) return false;
+      }
+      if (map.first_layer >= first) continue;
+      for (int writer = first; writer < end; ++writer) {
+        if (graph.layers[static_cast<std::size_t>(writer)].output_root == root) return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool can_fuse(const Layer& layer, const isa::ChipConfig& chip) {
+  if (layer.kind == LayerKind::copy) return layer.output_channel % chip.layout.channel_block == 0;
+  return layer.kind == LayerKind::conv || layer.kind == LayerKind::edp;
+}
+
+GroupTrace trace_group(const LayerGraph& graph, const GroupPlan& group, const std::vector<bool>& spilled) {
+  return Tracer(graph, group, spilled).trace();
+}
+
+std::int64_t buffer_lines(const Root& root, std::int64_t rows, const isa::ChipConfig& chip) {
+  return ceil_div(root.shape.c, chip.layout.channel_block) * rows *
+         ceil_div(root.shape.w, semantics::pixels_per_line(chip));
+}
+
+}  // namespace tessera::compiler

@@ -1,0 +1,63 @@
+// A fusion group: consecutive layers that run stripe by stripe, depth first. In each step every layer makes the rows
+// that its readers in the group need next, so that a map between them is a line buffer of a few rows and not a map.
+// Decided here: which rows when, and from that how high each buffer must be. Nothing is made twice: the halo stays in
+// the buffer. Leaves out: whether a group pays (fusion_search.hpp), addresses (group_walk.cpp).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/schedule/layer_graph.hpp"
+#include "compiler/schedule/tile.hpp"
+#include "isa/chip.hpp"
+
+namespace tessera::compiler {
+
+/// Layers [first, end) in `steps` steps.
+struct GroupPlan {
+  int first = 0, end = 0;
+  std::int64_t steps = 1;
+  bool ahead = false;  // a layer on another unit than its reader's works one step ahead of it, so that both run
+};
+
+/// Rows of one image that a layer makes, or that come from DRAM into a line buffer.
+struct GroupChunk {
+  int layer = -1;  // that makes them, or for which they are loaded
+  bool load = false;
+  int root = -1;  // that the rows belong to
+  Rows rows;
+};
+
+/// A map of the group that does not stay in SRAM as a whole.
+struct LineBuffer {
+  int root = -1;
+  std::int64_t rows = 0;  // height
+  bool streamed = false;  // its rows come from DRAM
+  bool leaves = false;    // its rows go to DRAM for later layers
+};
+
+struct GroupTrace {
+  std::vector<GroupChunk> chunks;  // of one image, in program order
+  std::vector<LineBuffer> buffers;
+  std::vector<int> in_place;  // layers whose overwritten_operand nobody reads any more when they write its rows
+  [[nodiscard]] const LineBuffer* buffer_of(int root) const;
+};
+
+/// The operand over which the layer may write its result, element by element as it reads it: it is read for the last
+/// time, has the result's place in a map of the result's shape, and each result depends on one of its elements. -1:
+/// none.
+[[nodiscard]] int overwritten_operand(const LayerGraph& graph, int layer);
+
+/// A layer that can be part of a group: it makes rows of a map from rows of maps.
+[[nodiscard]] bool can_fuse(const Layer& layer, const isa::ChipConfig& chip);
+
+/// Whether layers [first, end) can be one.
+[[nodiscard]] bool can_group(const LayerGraph& graph, int first, int end, const isa::ChipConfig& chip);
+
+/// `spilled`: by root, not in SRAM as a whole.
+[[nodiscard]] GroupTrace trace_group(const LayerGraph& graph, const GroupPlan& group, const std::vector<bool>& spilled);
+
+/// Lines of one image of a root's buffer of `rows` rows.
+[[nodiscard]] std::int64_t buffer_lines(const Root& root, std::int64_t rows, const isa::ChipConfig& chip);
+
+}  // namespace tessera::compiler

@@ -1,0 +1,160 @@
+// Fusion groups: which rows are made when, and that a line buffer is exactly as high as that needs.
+#include "compiler/schedule/group.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "compiler/schedule/layer_graph.hpp"
+#include "tests/compiler/driver/random_graph.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+using testing::QBuilder;
+
+struct Made {
+  QBuilder builder;
+  isa::ChipConfig chip = isa::load_chip("tiny");
+  LayerGraph graph;
+  explicit Made(std::uint64_t seed) : builder(seed) {}
+  void build() { graph = build_layers(builder.graph, chip); }
+  [[nodiscard]] GroupTrace trace(std::int64_t steps, bool ahead = false) const {
+    return trace_group(graph, {0, static_cast<int>(graph.layers.size()), steps, ahead},
+                       std::vector<bool>(graph.roots.size(), true));
+  }
+};
+
+/// Two 3x3 convolutions and the Add of the input: the form of closed form 5.
+Made residual_block(std::int64_t rows) {
+  Made made(1);
+  QBuilder& b = made.builder;
+  const QBuilder::Window window{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
+  const int in = b.requantize(b.input(1, 4, rows, 6));
+  b.output(b.requantize(b.add(b.conv(b.conv(in, 4, window), 4, window), in)));
+  made.build();
+  return made;
+}
+
+/// Rows of operand i that the chunk's instruction reads.
+Rows rows_read(const Layer& l, std::size_t i, const Rows& rows) {
+  if (i == 1 && l.b_broadcast) return {0, 1};
+  return is_residual(l, i) ? rows : input_rows(l, rows);
+}
+
+/// Runs the chunks on buffers of the given heights: whether every row that is read is the one that was written. Parts
+/// of a Concat are channels of one map: each writer has its own lanes of the buffer.
+bool holds(const LayerGraph& graph, const GroupTrace& trace, const std::map<int, std::int64_t>& heights) {
+  std::map<std::pair<int, int>, std::vector<std::int64_t>> slots;  // root, writer (-1: LOAD)
+  for (const GroupChunk& chunk : trace.chunks) {
+    slots[{chunk.root, chunk.load ? -1 : chunk.layer}].assign(static_cast<std::size_t>(heights.at(chunk.root)), -1);
+  }
+  for (const GroupChunk& chunk : trace.chunks) {
+    const Layer& l = graph.layers[static_cast<std::size_t>(chunk.layer)];
+    for (std::size_t i = 0; i < l.inputs.size() && !chunk.load; ++i) {
+      const Value& value = graph.values[static_cast<std::size_t>(l.inputs[i])];
+      const Rows rows = rows_read(l, i, chunk.rows);
+      for (const auto& [key, slot] : slots) {
+        if (key.first != value.root || key.second >= chunk.layer) continue;
+        if (key.second >= 0) {
+          const Layer& writer = graph.layers[static_cast<std::size_t>(key.second)];
+          if (writer.output_channel + writer.out.c <= value.first_channel ||
+              value.first_channel + value.shape.c <= writer.output_channel) {
+            continue;
+          }
+        }
+        for (std::int64_t r = rows.first; r < rows.end; ++r) {
+          if (slot[static_cast<std::size_t>(r) % slot.size()] != r) return false;
+        }
+      }
+    }
+    std::vector<std::int64_t>& slot = slots.at({chunk.root, chunk.load ? -1 : chunk.layer});
+    for (std::int64_t r = chunk.rows.first; r < chunk.rows.end; ++r) {
+      slot[static_cast<std::size_t>(r) % slot.size()] = r;
+    }
+  }
+  return true;
+}
+
+std::map<int, std::int64_t> heights_of(const GroupTrace& trace) {
+  std::map<int, std::int64_t> heights;
+  for (const LineBuffer& b : trace.buffers) heights[b.root] = b.rows;
+  return heights;
+}
+
+TEST(Group, EveryRowIsMadeOnceAtEveryStripeHeight) {
+  const Made made = residual_block(16);
+  for (std::int64_t steps = 1; steps <= 16; ++steps) {
+    for (const bool ahead : {false, true}) {
+      std::map<std::pair<int, int>, std::int64_t> done;
+      for (const GroupChunk& chunk : made.trace(steps, ahead).chunks) {
+        std::int64_t& at = done[{chunk.load ? -1 : chunk.layer, chunk.root}];
+        EXPECT_EQ(chunk.rows.first, at);
+        EXPECT_GT(chunk.rows.end, at);
+        at = chunk.rows.end;
+      }
+      for (const auto& [key, rows] : done) EXPECT_EQ(rows, 16) << key.first;
+      EXPECT_EQ(done.size(), made.graph.layers.size() + 1);
+    }
+  }
+}
+
+TEST(Group, LineBuffersAreExactlyHighEnough) {
+  const Made made = residual_block(32);
+  for (std::int64_t steps = 1; steps <= 32; ++steps) {
+    const GroupTrace trace = made.trace(steps);
+    const std::map<int, std::int64_t> heights = heights_of(trace);
+    EXPECT_TRUE(holds(made.graph, trace, heights)) << steps << " steps";
+    for (const auto& [root, height] : heights) {
+      std::map<int, std::int64_t> lower = heights;
+      if (height == 1 || --lower[root] == 0) continue;
+      const bool read = std::any_of(made.graph.layers.begin(), made.graph.layers.end(), [&, r = root](const Layer& l) {
+        return std::any_of(l.inputs.begin(), l.inputs.end(),
+                           [&](int t) { return made.graph.values[static_cast<std::size_t>(t)].root == r; });
+      });
+      if (read) EXPECT_FALSE(holds(made.graph, trace, lower)) << steps << " steps, a row less than " << height;
+    }
+  }
+}
+
+TEST(Group, TheSkipTensorLivesUntilItsAdd) {
+  const Made made = residual_block(32);
+  // The map that an Add (or a convolution's drain) reads beside its first operand: 2 rows of halo behind the input.
+  int skip = -1;
+  for (const Layer& l : made.graph.layers) {
+    if (l.inputs.size() == 2) skip = made.graph.values[static_cast<std::size_t>(l.inputs[1])].root;
+  }
+  ASSERT_GE(skip, 0);
+  for (std::int64_t steps = 2; steps <= 32; ++steps) {
+    const GroupTrace trace = made.trace(steps);
+    const LineBuffer* buffer = trace.buffer_of(skip);
+    ASSERT_NE(buffer, nullptr);
+    EXPECT_GE(buffer->rows, std::min<std::int64_t>(32, 32 / steps + 2)) << steps;
+    EXPECT_TRUE(holds(made.graph, trace, heights_of(trace)));
+  }
+}
+
+TEST(Group, RandomGraphsFindEveryRowTheyRead) {
+  const isa::ChipConfig chip = isa::load_chip("tiny");
+  int groups = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const QGraph graph = testing::random_graph(seed, 17);
+    const LayerGraph layers = build_layers(graph, chip);
+    const int count = static_cast<int>(layers.layers.size());
+    for (int first = 0; first < count; ++first) {
+      for (int end = first + 1; end <= count && can_group(layers, first, end, chip); ++end) {
+        for (const std::int64_t steps : {1, 2, 5}) {
+          const GroupTrace trace =
+              trace_group(layers, {first, end, steps, seed % 2 == 0}, std::vector<bool>(layers.roots.size(), true));
+          EXPECT_TRUE(holds(layers, trace, heights_of(trace))) << "seed " << seed << " " << first << ".." << end;
+          ++groups;
+        }
+      }
+    }
+  }
+  EXPECT_GT(groups, 500);
+}
+
+}  // namespace
+}  // namespace tessera::compiler
