@@ -6,6 +6,7 @@
 
 #include "hw/common/units.hpp"
 #include "hw/cosim/random_operands.hpp"
+#include "hw/cosim/slice.hpp"
 #include "hw/models/conv/cost.hpp"
 #include "isa/semantics/layout.hpp"
 
@@ -36,10 +37,20 @@ std::optional<isa::Conv> attempt(const isa::ChipConfig& chip, Random& random, st
   if (!axis(random, c.in_w, c.out_w, c.kw, c.sx, c.dx, c.pad_left)) return std::nullopt;
   // Groups that begin within a channel block, and such that do not.
   set(c.groups, random.chance(2, 3) ? 1 : random.between(2, 4));
-  set(c.cin, c.groups * random.between(1, kMostChannels / c.groups));
-  set(c.cout, c.groups * random.between(1, kMostChannels / c.groups));
-  c.mode = random.chance(1, 3) ? isa::ConvMode::depthwise : isa::ConvMode::dense;
+  const std::int64_t channels = std::min(kMostChannels, 3 * std::max(chip.conv.cin_lanes, chip.conv.cout_lanes));
+  set(c.cin, c.groups * random.between(1, channels / c.groups));
+  set(c.cout, c.groups * random.between(1, channels / c.groups));
+  c.mode = random.chance(1, 3)   ? isa::ConvMode::depthwise
+           : random.chance(1, 3) ? isa::ConvMode::fold
+                                 : isa::ConvMode::dense;
   if (c.mode == isa::ConvMode::depthwise) c.groups = c.cout = c.cin;
+  if (c.mode == isa::ConvMode::fold) {
+    c.groups = 1;
+    set(c.cin, random.between(
+                   1, random.chance(1, 2) ? std::max<std::int64_t>(chip.conv.cin_lanes / 3, 1) : chip.conv.cin_lanes));
+    set(c.fold, random.between(1, chip.conv.cin_lanes / c.cin));
+  }
+  set(c.pixel_shape, random.below(chip.conv.pixel_shapes.size()));
   c.order = random.chance(1, 2) ? isa::ConvOrder::pixels_outer : isa::ConvOrder::channels_outer;
   set(c.gx, random.between(1, chip.conv.accumulators));
   set(c.gy, random.between(1, std::max<std::int64_t>(1, chip.conv.accumulators / c.gx)));
@@ -60,7 +71,7 @@ std::optional<isa::Conv> attempt(const isa::ChipConfig& chip, Random& random, st
     set(c.res_zo, any_int8(random));
   }
   if (c.mode == isa::ConvMode::depthwise) c.t = 1;
-  if (hw::conv_check(c, chip)) return std::nullopt;
+  if (hw::conv_check(c, chip) || !conv_in_slice(c, chip)) return std::nullopt;
   if (hw::conv_cycles(c, chip) > kMostCycles) return std::nullopt;
   const std::int64_t line = chip.sram.line_bytes;
   const Map in = random_map(random, c.cin, c.in_h, c.in_w, chip);

@@ -11,7 +11,7 @@
 namespace tessera::cosim {
 
 /// Of a random convolution, on either side.
-inline constexpr std::int64_t kMostChannels = 12;
+inline constexpr std::int64_t kMostChannels = 36;  // or three tiles of the engine, if that is less
 
 /// Maps and weights lie apart in [begin, begin + size) of the scratchpad, in any order; parameters at its end.
 [[nodiscard]] isa::Conv convolution(const isa::ChipConfig& chip, Random& random, std::int64_t begin, std::int64_t size);

@@ -7,6 +7,7 @@
 
 #include "hw/common/error.hpp"
 #include "hw/models/conv/cost.hpp"
+#include "hw/models/conv/geometry.hpp"
 #include "hw/models/gemm/cost.hpp"
 #include "isa/isa.hpp"
 #include "isa/semantics/layout.hpp"
@@ -16,10 +17,6 @@ namespace tessera::cosim {
 namespace {
 
 void check_rtl_chip(const isa::ChipConfig& chip) {
-  const std::vector<isa::PixelShape>& shapes = chip.conv.pixel_shapes;
-  if (shapes.size() != 1 || shapes[0].px != chip.conv.pixel_lanes || shapes[0].py != 1) {
-    user_error("chip '", chip.name, "': conv.pixel_shapes: the RTL slice has one, conv.pixel_lanes x 1");
-  }
   if (chip.cores != 1) user_error("chip '", chip.name, "': cores = ", chip.cores, ": the RTL slice is one core");
 }
 
@@ -50,11 +47,11 @@ std::string missing(const isa::Edp& e, const isa::ChipConfig& chip) {
 }
 
 std::string missing(const isa::Conv& c, const isa::ChipConfig& chip) {
-  if (c.mode == isa::ConvMode::fold) return detail::concat("mode ", isa::to_string(c.mode));
   isa::Instruction instruction;
   instruction.body = c;
   if (const auto fault = semantics::find_fault(instruction, chip, {})) return fault->text;
-  return hw::conv_check(c, chip).value_or("");
+  if (const auto problem = hw::conv_check(c, chip)) return *problem;
+  return conv_in_slice(c, chip) ? "" : "fold whose columns exceed conv.window_bytes";
 }
 
 std::string missing(const isa::Gemm& g, const isa::ChipConfig& chip) {
@@ -86,6 +83,14 @@ bool has_unit(isa::QueueId queue) {
 }
 
 }  // namespace
+
+bool conv_in_slice(const isa::Conv& c, const isa::ChipConfig& chip) {
+  if (c.mode != isa::ConvMode::fold) return true;
+  const isa::PixelShape& shape = chip.conv.pixel_shapes.at(c.pixel_shape);
+  const std::int64_t entries = hw::conv_bank_entries_x(c, std::min<std::int64_t>(c.gx * shape.px, c.out_w), shape.px) *
+                               hw::conv_bank_entries_y(c, std::min<std::int64_t>(c.gy * shape.py, c.out_h), shape.py);
+  return entries * c.cin <= chip.conv.window_bytes / chip.conv.pixel_lanes;
+}
 
 bool reorder_in_slice(const isa::Reorder& r, const isa::ChipConfig& chip) {
   const std::int64_t line = chip.sram.line_bytes;

@@ -11,6 +11,9 @@ namespace tessera::cosim {
 /// pass: they are faults, on the models as on the RTL.
 void check_slice(const isa::Program& program, const isa::ChipConfig& chip);
 
+/// The window of the RTL holds columns where the page has patches (hw/models/conv/README.md): the columns of a fold,
+/// which are more than its patches where a dilation steps over some, must fit as well. Passes hw::conv_check.
+[[nodiscard]] bool conv_in_slice(const isa::Conv& conv, const isa::ChipConfig& chip);
 /// A step of REORDER takes a line's worth of bytes at most: one with more writes some byte twice. Legal instructions
 /// only.
 [[nodiscard]] bool reorder_in_slice(const isa::Reorder& reorder, const isa::ChipConfig& chip);

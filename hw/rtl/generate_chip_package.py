@@ -3,8 +3,8 @@
 usage: generate_chip_package.py CHIP OUT_FOLDER [KEY=VALUE]...
        generate_chip_package.py --keys OUT_FOLDER
 
-CHIP is a chip file (.json) or a text of key=value lines. The package holds one constant a key; the header the same
-values for the verilated library (hw/cosim). --keys writes rtl_keys.hpp, the list of the keys alone.
+CHIP is a chip file (.json) or a text of key=value lines, values in JSON. The package holds one constant a key, a list of
+pixel shapes as their number and two arrays; the header the same values for the verilated library (hw/cosim). --keys writes rtl_keys.hpp, the list of the keys alone.
 """
 import json
 import pathlib
@@ -13,7 +13,7 @@ import sys
 KEYS = [
     "axi.data_bytes", "axi.max_burst_beats", "axi.read_outstanding", "axi.write_outstanding",
     "conv.accumulators", "conv.cin_lanes", "conv.cout_lanes", "conv.depthwise_taps", "conv.engines", "conv.pipeline_cycles",
-    "conv.pixel_lanes", "conv.window_bytes",
+    "conv.pixel_lanes", "conv.pixel_shapes", "conv.window_bytes",
     "cp.fetch_words", "cp.prefetch_words",
     "edp.lanes", "edp.pipeline_cycles",
     "gemm.accumulator_rows", "gemm.cols", "gemm.fold_overlap", "gemm.rows",
@@ -34,10 +34,10 @@ def read_values(file, overrides=()):
     """The value of each key, in the order of KEYS."""
     values = read_file(file)
     for override in overrides:
-        key, value = override.split("=")
+        key, value = override.split("=", 1)
         if key not in values:
             sys.exit(f"{key}: expected a key that the RTL sees: {', '.join(KEYS)}")
-        values[key] = int(value)
+        values[key] = json.loads(value)
     return values
 
 
@@ -47,23 +47,33 @@ def read_file(file):
         chip = json.loads(text)
         return {key: chip[key.split(".")[0]][key.split(".")[1]] for key in KEYS}
     given = dict(line.split("=", 1) for line in text.split())
-    return {key: int(given[key]) for key in KEYS}
+    return {key: json.loads(given[key]) for key in KEYS}
 
 
 def shape_text(values):
-    return "".join(f"{key}={value}\n" for key, value in values.items())
+    return "".join(f"{key}={json.dumps(value, separators=(',', ':'))}\n" for key, value in values.items())
+
+
+def constants(key, value):
+    if isinstance(value, int):
+        return [f"  localparam int unsigned {sv_name(key)} = {value};  // {key}"]
+    lines = [f"  localparam int unsigned {sv_name(key)} = {len(value)};  // {key}"]
+    for axis, name in enumerate(("Px", "Py")):
+        numbers = ", ".join(f"16'd{shape.split('x')[axis]}" for shape in reversed(value))
+        lines.append(f"  localparam logic [{len(value) - 1}:0][15:0] {sv_name(key)}{name} = {{{numbers}}};")
+    return lines
 
 
 def write(values, folder):
     package = [f"// {BANNER}", "`timescale 1ns/1ps", "/* verilator lint_off UNUSED */", "package tessera_chip_pkg;"]
-    package += [f"  localparam int unsigned {sv_name(key)} = {value};  // {key}" for key, value in values.items()]
+    package += [line for key, value in values.items() for line in constants(key, value)]
     package += ["endpackage", "/* verilator lint_on UNUSED */", ""]
     header = [f"// {BANNER}", "#pragma once", "", "#include <cstdint>", "", "namespace tessera::cosim {", "",
               "struct RtlParameter {", "  const char* key;  // of the chip file", "  std::int64_t value;", "};",
               "inline constexpr RtlParameter kRtlParameters[] = {"]
-    header += [f'    {{"{key}", {value}}},' for key, value in values.items()]
+    header += [f'    {{"{key}", {value}}},' for key, value in values.items() if isinstance(value, int)]
     header += ["};", "inline constexpr const char kRtlShape[] ="]
-    header += [f'    "{line}\\n"' for line in shape_text(values).split()]
+    header += [f'    {json.dumps(line)[:-1]}\\n"' for line in shape_text(values).split()]
     header += [";", "", "}  // namespace tessera::cosim", ""]
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

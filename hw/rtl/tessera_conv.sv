@@ -1,4 +1,4 @@
-// CONV, dense, grouped and depthwise: window, weights, MAC array, accumulators and drain as one rigid pipeline with ports A, W, R, O
+// CONV: window, weights, MAC array, accumulators and drain as one rigid pipeline with ports A, W, R, O
 // (hw/models/conv and hw/models/unit README.md; class RigidUnit on a ConvPlan). Three walkers (fill, slots, drain) run
 // in nominal engine cycles; a phase ends when they are done. What they ask for in engine cycle e is carried out when its
 // data have come, in e + Skew; a line drained in nominal cycle n is written in n + WriteStage. Refused, all of it freezes.
@@ -23,16 +23,12 @@ module tessera_conv (
   import tessera_core_pkg::*;
   import tessera_conv_pkg::*;
 
-  if (Cin != tessera_chip_pkg::LayoutChannelBlock || Cout != tessera_chip_pkg::LayoutChannelBlock) begin : g_bad_lanes
-    $error("conv.cin_lanes and conv.cout_lanes are layout.channel_block in the slice");
-  end
   if (tessera_chip_pkg::ConvPipelineCycles < 4) begin : g_bad_pipeline
     $error("the drain of the slice has at least four stages: conv.pipeline_cycles");
   end
 
-  if ((Ring & (Ring - 1)) != 0 || Taps > Cin || (Taps * Cout + 2 * tessera_chip_pkg::SramLineBytes - 2)
-      / tessera_chip_pkg::SramLineBytes > WeightLines) begin : g_bad_taps
-    $error("the taps of a depthwise step lie in a power of two of weight lines in the slice");
+  if (Taps > Cin) begin : g_bad_taps
+    $error("conv.depthwise_taps is at most conv.cin_lanes in the slice");
   end
 
   // ---- the instruction
@@ -62,7 +58,7 @@ module tessera_conv (
     .same_window_o(following_same)
   );
 
-  assign last_cin = !prologue_q && phase_q.cin + 16'd1 == cin_tiles_of(phase_q, derived_q);
+  assign last_cin = !prologue_q && phase_q.cin + 16'd1 == cin_tiles_of(phase_q, conv_q, derived_q);
   // A tile's last phase lasts until the accumulator half that is needed next has been drained.
   assign phase_ends = phase_active_q && slots_done && fill_done && (!last_cin || drain_done);
   assign tile_ends = phase_ends && last_cin;
@@ -247,10 +243,11 @@ module tessera_conv (
     );
   end
 
-  logic [Taps-1:0][Lanes-1:0][Cin-1:0][7:0]   pixels;
+  logic [Lanes-1:0][Cin-1:0][7:0]             pixels;
+  logic [Taps-1:0][Lanes-1:0][Cout-1:0][7:0]  taps;
   logic [Cin-1:0][Cout-1:0][7:0]              weights;
-  logic [Cout-1:0][8*ParamBytes-1:0]          params;
-  logic [LinePixels-1:0][Cout-1:0][31:0]      sums;
+  logic [Block-1:0][8*ParamBytes-1:0]         params;
+  logic [LinePixels-1:0][Block-1:0][31:0]     sums;
 
   tessera_conv_window u_window (
     .clk_i,
@@ -258,7 +255,9 @@ module tessera_conv (
     .op_i(filling),
     .line_i(data[0]),
     .step_i(stepping),
-    .pixels_o(pixels)
+    .derived_i(derived_q),
+    .pixels_o(pixels),
+    .taps_o(taps)
   );
 
   tessera_conv_weights u_weights (
@@ -276,7 +275,9 @@ module tessera_conv (
     .clk_i,
     .move_i(engine_moves),
     .step_i(stepping),
+    .derived_i(derived_q),
     .pixels_i(pixels),
+    .taps_i(taps),
     .weights_i(weights),
     .in_zp_i(conv_q.in_zp),
     .w_zp_i(conv_q.w_zp),
@@ -285,15 +286,15 @@ module tessera_conv (
   );
 
   for (genvar k = 0; k < LinePixels; k++) begin : g_pixel
-    for (genvar c = 0; c < Cout; c++) begin : g_channel
+    for (genvar c = 0; c < Block; c++) begin : g_channel
       tessera_conv_requantize u_requantize (
         .clk_i,
         .move_i(engine_moves),
         .conv_i(conv_q),
         .sum_i(sums[k][c]),
         .params_i(params[c]),
-        .residual_i(data[2][8*(k*Cout+c)+:8]),
-        .value_o(result[8*(k*Cout+c)+:8])
+        .residual_i(data[2][8*(k*Block+c)+:8]),
+        .value_o(result[8*(k*Block+c)+:8])
       );
     end
   end
@@ -309,7 +310,7 @@ module tessera_conv (
     end
     sram_req_o[3].data = result;
     for (int unsigned k = 0; k < LinePixels; k++) begin
-      sram_req_o[3].strb[Cout*k+:Cout] = writing.pixel_real[k] ? writing.cout_real : '0;
+      sram_req_o[3].strb[Block*k+:Block] = writing.pixel_real[k] ? writing.cout_real : '0;
     end
   end
 

@@ -5,12 +5,14 @@ module tessera_conv_array (
   input  logic                        clk_i,
   input  logic                        move_i,
   input  tessera_conv_pkg::step_op_t  step_i,
-  input  logic [tessera_conv_pkg::Taps-1:0][tessera_conv_pkg::Lanes-1:0][tessera_conv_pkg::Cin-1:0][7:0] pixels_i,
+  input  tessera_conv_pkg::derived_t  derived_i,
+  input  logic [tessera_conv_pkg::Lanes-1:0][tessera_conv_pkg::Cin-1:0][7:0] pixels_i,
+  input  logic [tessera_conv_pkg::Taps-1:0][tessera_conv_pkg::Lanes-1:0][tessera_conv_pkg::Cout-1:0][7:0] taps_i,
   input  logic [tessera_conv_pkg::Cin-1:0][tessera_conv_pkg::Cout-1:0][7:0]  weights_i,
   input  logic signed [8:0]           in_zp_i,
   input  logic signed [8:0]           w_zp_i,
   input  tessera_conv_pkg::drain_op_t drain_i,
-  output logic [tessera_conv_pkg::LinePixels-1:0][tessera_conv_pkg::Cout-1:0][31:0] sums_o  // of the drained line
+  output logic [tessera_core_pkg::LinePixels-1:0][tessera_conv_pkg::Block-1:0][31:0] sums_o  // of the drained line
 );
 
   import tessera_core_pkg::*;
@@ -33,9 +35,11 @@ module tessera_conv_array (
           // Padding is in_zp: it adds nothing; nor do channels that the map does not have.
           x = 10'sd0;
           if (!step_i.depthwise) begin
-            if (step_i.exists[0][p] && step_i.cin_real[i]) x = 10'(signed'(pixels_i[0][p][i])) - 10'(in_zp_i);
+            if (step_i.exists[derived_i.lane_column[i]][p] && step_i.cin_real[i]) begin
+              x = 10'(signed'(pixels_i[p][i])) - 10'(in_zp_i);
+            end
           end else if (i < Taps) begin
-            if (step_i.exists[i][p]) x = 10'(signed'(pixels_i[i][p][c])) - 10'(in_zp_i);
+            if (step_i.exists[i][p]) x = 10'(signed'(taps_i[i][p][c])) - 10'(in_zp_i);
           end
           w = 10'(signed'(weights_i[i][c])) - 10'(w_zp_i);
           sum = sum + 32'(x * w);
@@ -50,7 +54,9 @@ module tessera_conv_array (
   end
 
   for (genvar k = 0; k < LinePixels; k++) begin : g_pixel
-    assign sums_o[k] = acc_q[{drain_i.half, drain_i.acc[k]}][drain_i.lane[k]];
+    for (genvar c = 0; c < Block; c++) begin : g_channel
+      assign sums_o[k][c] = acc_q[{drain_i.half, drain_i.acc[k]}][drain_i.lane[k]][32'(drain_i.block)*Block+c];
+    end
   end
 
 endmodule

@@ -22,7 +22,7 @@ module tessera_conv_next (
   assign c_next = 17'(phase_i.c) + 17'(conv_i.t);
   assign x_ends = x_next >= 17'(conv_i.out_w);
   assign y_ends = y_next >= 17'(conv_i.out_h);
-  assign cin_tiles = cin_tiles_of(phase_i, derived_i);
+  assign cin_tiles = cin_tiles_of(phase_i, conv_i, derived_i);
   assign cout_tiles = cout_tiles_of(phase_i, derived_i);
   assign c_ends = c_next >= 17'(cout_tiles);
 

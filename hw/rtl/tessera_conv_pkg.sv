@@ -6,19 +6,27 @@ package tessera_conv_pkg;
   import tessera_chip_pkg::*;
   import tessera_core_pkg::*;
 
-  localparam int unsigned Lanes = ConvPixelLanes;  // pixels; one row of them
+  localparam int unsigned Lanes = ConvPixelLanes;  // pixels, PX x PY of them
   localparam int unsigned LaneWidth = (Lanes > 1) ? $clog2(Lanes) : 1;
   localparam int unsigned Cin = ConvCinLanes;
   localparam int unsigned Cout = ConvCoutLanes;
   localparam int unsigned LinePixelWidth = (LinePixels > 1) ? $clog2(LinePixels) : 1;
-  localparam int unsigned Entries = ConvWindowBytes / (Lanes * Cin);  // of a window bank
-  localparam int unsigned EntryWidth = $clog2(Entries);
+  localparam int unsigned Block = LayoutChannelBlock;
+  localparam int unsigned CinBlocks = Cin / Block;
+  localparam int unsigned CoutBlocks = Cout / Block;
+  localparam int unsigned BlockWidth = (CoutBlocks > 1) ? $clog2(CoutBlocks) : 1;  // block of a cout tile
+  localparam int unsigned WindowAddrWidth = $clog2(ConvWindowBytes / Lanes);  // byte of a window bank
   localparam int unsigned AccWidth = (ConvAccumulators > 1) ? $clog2(ConvAccumulators) : 1;
   localparam int unsigned WeightLines = (Cin * Cout + SramLineBytes - 1) / SramLineBytes;  // of a weight tile
   localparam int unsigned ParamBytes = 12;  // of a channel
   localparam int unsigned ParamLines = (ParamBytes * Cout + 2 * SramLineBytes - 2) / SramLineBytes;  // at most, of a cout tile
   localparam int unsigned Taps = ConvDepthwiseTaps;  // of a kernel row in one depthwise step
-  localparam int unsigned Ring = 2 * WeightLines;  // lines of weights that are held
+  localparam int unsigned Columns = Cin;  // that a step reads for a pixel: one, the taps of depthwise, those of a patch
+  localparam int unsigned ColumnWidth = (Columns > 1) ? $clog2(Columns) : 1;
+  // Lines of weights that a step looks at: a weight tile, or the taps of a depthwise step at any place in their first line.
+  localparam int unsigned TapLines = (Taps * Cout + 2 * SramLineBytes - 2) / SramLineBytes;
+  localparam int unsigned StepLines = (WeightLines > TapLines) ? WeightLines : TapLines;
+  localparam int unsigned Ring = 2 * StepLines;  // lines of weights that are held
   localparam int unsigned RingWidth = $clog2(Ring);
   localparam int unsigned LineIndexWidth = 8;  // of a weight or parameter line in its buffer
   localparam int unsigned CoordWidth = 26;  // padded coordinates: 16 bits x 8 bits of stride, and a kernel
@@ -28,9 +36,13 @@ package tessera_conv_pkg;
   localparam int unsigned WriteStage = SramReadLatency + ConvPipelineCycles;
 
   typedef logic [CoordWidth-1:0] coord_t;
+  typedef logic [1:0] shape_t;  // index into conv.pixel_shapes
 
   typedef struct packed {
     logic               depthwise;
+    logic               fold;
+    shape_t             shape;
+    logic [7:0]         folds;  // fold: kernel columns on the input lanes
     logic               channels_outer;
     logic               shift_only;
     logic               has_residual;
@@ -59,6 +71,11 @@ package tessera_conv_pkg;
     logic [15:0] cin_group, cout_group;  // channels of a group; depthwise: all
     line_addr_t  c_tile_lines;           // depthwise: weights of a c tile
     logic [15:0] tile_w, tile_h;
+    logic [15:0] entry_bytes;            // of a window entry: one pixel, its lanes (fold: its channels)
+    logic [7:0]  passes;                 // weight tiles of a kernel row
+    // Input lane: which column of the step, which byte of its entry. Dense: lane i of column 0.
+    logic [Cin-1:0][ColumnWidth-1:0] lane_column;
+    logic [Cin-1:0][7:0]             lane_byte;
   } derived_t;
 
   // A phase: first output pixel and first cout tile (in its group) of its tile, cin tile; first channels and first weight
@@ -71,7 +88,7 @@ package tessera_conv_pkg;
 
   // What a tile really has.
   typedef struct packed {
-    logic [15:0] columns, rows, groups_x, couts;
+    logic [15:0] columns, rows, groups_x, groups_y, couts;
   } extent_t;
 
   // One padded coordinate that a tap can meet: position, residue by the stride, outputs behind the tile's first.
@@ -83,12 +100,13 @@ package tessera_conv_pkg;
 
   // Window write of one fill cycle.
   typedef struct packed {
-    logic                                   valid;
-    logic                                   buffer;
-    logic                                   ends_line;  // the line has been written
-    logic [LinePixels-1:0]                  write;      // this pixel, now
-    logic [LinePixels-1:0][LaneWidth-1:0]   bank;
-    logic [LinePixels-1:0][EntryWidth-1:0]  entry;
+    logic                                       valid;
+    logic                                       buffer;
+    logic                                       ends_line;  // the line has been written
+    logic [15:0]                                bytes;      // of a pixel
+    logic [LinePixels-1:0]                      write;      // this pixel, now
+    logic [LinePixels-1:0][LaneWidth-1:0]       bank;
+    logic [LinePixels-1:0][WindowAddrWidth-1:0] addr;
   } fill_op_t;
 
   // One step of the array.
@@ -102,10 +120,9 @@ package tessera_conv_pkg;
     logic                             first;    // of the accumulator entry
     logic [AccWidth-1:0]              acc;
     logic [Cin-1:0]                   cin_real;
-    // Dense steps have one tap.
-    logic [Taps-1:0][Lanes-1:0]                 exists;  // else padding, or behind the kernel
-    logic [Taps-1:0][Lanes-1:0][LaneWidth-1:0]  bank;
-    logic [Taps-1:0][Lanes-1:0][EntryWidth-1:0] entry;
+    logic [Columns-1:0][Lanes-1:0]                      exists;  // else padding, or behind the kernel
+    logic [Columns-1:0][Lanes-1:0][LaneWidth-1:0]       bank;
+    logic [Columns-1:0][Lanes-1:0][WindowAddrWidth-1:0] addr;    // of the entry
   } step_op_t;
 
   // A line that port W brings.
@@ -125,31 +142,90 @@ package tessera_conv_pkg;
     logic [AccWidth-1:0]                    cout_tile;
     logic [LineOffsetWidth-1:0]             param_offset;  // of the first real channel's parameters in their first line
     logic [15:0]                            param_lane;    // lane of that channel
+    logic [BlockWidth-1:0]                  block;         // of the cout tile
     logic [LinePixels-1:0]                  pixel_real;
     logic [LinePixels-1:0][AccWidth-1:0]    acc;
     logic [LinePixels-1:0][LaneWidth-1:0]   lane;
-    logic [Cout-1:0]                        cout_real;
+    logic [Block-1:0]                       cout_real;
     line_addr_t                             out;
     line_addr_t                             residual;
   } drain_op_t;
 
+  // Pixel lanes are PX x PY, chosen by the instruction: divisions by the constants of each shape.
+  function automatic logic [15:0] shape_px(input shape_t shape);
+    logic [15:0] px;
+    px = 16'(ConvPixelShapesPx[0]);
+    for (int unsigned s = 1; s < ConvPixelShapes; s++) if (shape == shape_t'(s)) px = 16'(ConvPixelShapesPx[s]);
+    return px;
+  endfunction
+
+  function automatic logic [15:0] shape_py(input shape_t shape);
+    logic [15:0] py;
+    py = 16'(ConvPixelShapesPy[0]);
+    for (int unsigned s = 1; s < ConvPixelShapes; s++) if (shape == shape_t'(s)) py = 16'(ConvPixelShapesPy[s]);
+    return py;
+  endfunction
+
+  function automatic logic [15:0] div_px(input logic [15:0] value, input shape_t shape);
+    logic [15:0] quotient;
+    quotient = value / 16'(ConvPixelShapesPx[0]);
+    for (int unsigned s = 1; s < ConvPixelShapes; s++) begin
+      if (shape == shape_t'(s)) quotient = value / 16'(ConvPixelShapesPx[s]);
+    end
+    return quotient;
+  endfunction
+
+  function automatic logic [15:0] div_py(input logic [15:0] value, input shape_t shape);
+    logic [15:0] quotient;
+    quotient = value / 16'(ConvPixelShapesPy[0]);
+    for (int unsigned s = 1; s < ConvPixelShapes; s++) begin
+      if (shape == shape_t'(s)) quotient = value / 16'(ConvPixelShapesPy[s]);
+    end
+    return quotient;
+  endfunction
+
+  // Lane, and so window bank, of the pixel at (x, y).
+  function automatic logic [LaneWidth-1:0] lane_of(input logic [15:0] x, input logic [15:0] y, input shape_t shape);
+    return LaneWidth'((x - div_px(x, shape) * shape_px(shape))
+                      + (y - div_py(y, shape) * shape_py(shape)) * shape_px(shape));
+  endfunction
+
   // Tiles of the group of a phase: lanes of a tile are whole channel blocks, and a group may begin within one.
-  function automatic logic [15:0] cin_tiles_of(input phase_t phase, input derived_t derived);
-    if (derived.depthwise) return 16'd1;
-    return (phase.in_first % 16'(Cin) + derived.cin_group + 16'(Cin - 1)) / 16'(Cin);
+  function automatic logic [15:0] cin_tiles_of(input phase_t phase, input conv_t conv, input derived_t derived);
+    if (conv.depthwise || conv.fold) return 16'd1;
+    return (phase.in_first % 16'(Block) + derived.cin_group + 16'(Cin - 1)) / 16'(Cin);
   endfunction
 
   function automatic logic [15:0] cout_tiles_of(input phase_t phase, input derived_t derived);
-    return (phase.out_first % 16'(Cout) + derived.cout_group + 16'(Cout - 1)) / 16'(Cout);
+    return (phase.out_first % 16'(Block) + derived.cout_group + 16'(Cout - 1)) / 16'(Cout);
   endfunction
 
-  // Channel block of the phase's window; of cout tile 0 of its group.
+  // First channel block of the phase's window, and how many.
   function automatic logic [15:0] in_block_of(input phase_t phase, input derived_t derived);
-    return phase.in_first / 16'(Cin) + (derived.depthwise ? phase.c : phase.cin);
+    return phase.in_first / 16'(Block)
+           + (derived.depthwise ? phase.c * 16'(CoutBlocks) : phase.cin * 16'(CinBlocks));
   endfunction
 
-  function automatic logic [15:0] out_block_of(input phase_t phase);
-    return phase.out_first / 16'(Cout);
+  function automatic logic [15:0] in_blocks_of(input phase_t phase, input derived_t derived);
+    logic [15:0] most, left;
+    most = derived.depthwise ? 16'(CoutBlocks) : 16'(CinBlocks);
+    left = (phase.in_first + derived.cin_group - 16'd1) / 16'(Block) + 16'd1 - in_block_of(phase, derived);
+    return (left < most) ? left : most;
+  endfunction
+
+  // Channel of lane 0 of a cout tile of the phase's group.
+  function automatic logic [16:0] cout_tile_channel(input phase_t phase, input logic [15:0] tile);
+    return 17'(phase.out_first) / 17'(Block) * 17'(Block) + 17'(tile) * 17'(Cout);
+  endfunction
+
+  // First byte of the window entry of a used column (outputs, residue) and a used row.
+  function automatic logic [WindowAddrWidth-1:0] entry_addr(
+      input logic [15:0] x_out, input logic [7:0] x_residue, input logic [15:0] y_out, input logic [7:0] y_residue,
+      input shape_t shape, input derived_t derived);
+    logic [15:0] row;
+    row = div_py(y_out, shape) * 16'(derived.used_y) + 16'(y_residue);
+    return WindowAddrWidth'((row * derived.row_entries + div_px(x_out, shape) * 16'(derived.used_x) + 16'(x_residue))
+                            * derived.entry_bytes);
   endfunction
 
   function automatic used_t next_used(input used_t at, input logic [7:0] stride, input logic [7:0] used);
@@ -203,7 +279,8 @@ package tessera_conv_pkg;
     extent.columns = (columns < derived.tile_w) ? columns : derived.tile_w;
     extent.rows = (rows < derived.tile_h) ? rows : derived.tile_h;
     extent.couts = (couts < 16'(conv.t)) ? couts : 16'(conv.t);
-    extent.groups_x = (extent.columns + 16'(Lanes - 1)) / 16'(Lanes);
+    extent.groups_x = div_px(extent.columns + shape_px(conv.shape) - 16'd1, conv.shape);
+    extent.groups_y = div_py(extent.rows + shape_py(conv.shape) - 16'd1, conv.shape);
     return extent;
   endfunction
 

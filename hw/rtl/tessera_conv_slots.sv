@@ -56,6 +56,7 @@ module tessera_conv_slots (
   logic        active_q;
   logic [15:0] cycle_q, couts_q, group_x_q, group_y_q;
   logic [7:0]  part_q;  // depthwise: cycle of a step, which takes the stride
+  logic [7:0]  pass_q;  // weight tile of the kernel row; dense: the kernel column
   // Ring of weight lines: of the steps' weights (depthwise: of the phase's first line), where the next are written.
   logic [RingWidth-1:0] weights_q, weights_next;
   tap_t        tap_x_q, tap_y_q;
@@ -69,7 +70,12 @@ module tessera_conv_slots (
   logic [SramAddrWidth-1:0] param_first, param_last;
   logic [16:0] channel_tile, channel_first, channel_end, group_end;
 
-  assign last_x = 16'(tap_x_q.index) + (conv_i.depthwise ? 16'(Taps) : 16'd1) >= 16'(conv_i.kw);
+  // Kernel columns of a slot.
+  logic [ColumnWidth:0] columns;
+  assign columns = conv_i.depthwise ? (ColumnWidth+1)'(Taps) : conv_i.fold ? (ColumnWidth+1)'(conv_i.folds)
+                                                             : (ColumnWidth+1)'(1);
+
+  assign last_x = 16'(tap_x_q.index) + 16'(columns) >= 16'(conv_i.kw);
   assign last_y = tap_y_q.index == conv_i.kh - 8'd1;
   assign last_cout = couts_q == extent.couts - 16'd1;
   assign last_slot = prologue_i || (last_x && last_y && last_cout);
@@ -77,14 +83,14 @@ module tessera_conv_slots (
   assign reads_params = !prologue_i && phase_i.cin == 16'd0 && first_tap;
 
   // Real channels of the cout tile.
-  assign channel_tile = 17'(out_block_of(phase_i) + phase_i.c + couts_q) * 17'(Cout);
+  assign channel_tile = cout_tile_channel(phase_i, phase_i.c + couts_q);
   assign group_end = 17'(phase_i.out_first) + 17'(derived_i.cout_group);
   assign channel_first = (channel_tile > 17'(phase_i.out_first)) ? channel_tile : 17'(phase_i.out_first);
   assign channel_end = (channel_tile + 17'(Cout) < group_end) ? channel_tile + 17'(Cout) : group_end;
   assign param_first = conv_i.p_base + SramAddrWidth'(channel_first) * SramAddrWidth'(ParamBytes);
   assign param_last = conv_i.p_base + SramAddrWidth'(channel_end) * SramAddrWidth'(ParamBytes) - SramAddrWidth'(1);
 
-  assign steps = prologue_i ? 16'd0 : extent.groups_x * extent.rows * (conv_i.depthwise ? 16'(conv_i.sx) : 16'd1);
+  assign steps = prologue_i ? 16'd0 : extent.groups_x * extent.groups_y * (conv_i.depthwise ? 16'(conv_i.sx) : 16'd1);
 
   // Depthwise: lines of the c tile that the taps up to the end of a slot need.
   function automatic line_addr_t lines_to(input logic [7:0] ky, input logic [7:0] kx, input logic [7:0] kw);
@@ -105,7 +111,7 @@ module tessera_conv_slots (
     if (last_slot && !next_valid_i) weight_lines = 16'd0;
   end
   assign param_lines = !reads_params ? 16'd0
-      : 16'(param_last >> LineOffset) - 16'(param_first >> LineOffset) + 16'd1;
+      : 16'(32'(param_last) >> LineOffset) - 16'(32'(param_first) >> LineOffset) + 16'd1;
   assign needed = weight_lines + param_lines;
   assign slot_ends = cycle_q + 16'd1 >= ((steps > needed) ? steps : needed);
   assign done_o = !active_q || (last_slot && slot_ends);
@@ -115,26 +121,28 @@ module tessera_conv_slots (
   phase_t      weight_phase;
   logic [15:0] weight_cout;
   logic [15:0] weight_tap;
+  logic [7:0]  following_pass;
   line_addr_t  weight_tile;
 
   // taps[k]: k taps further in the kernel row
-  tap_t [Taps:0] taps;
+  tap_t [Columns:0] taps;
   always_comb begin
     tap_t at;
     at = tap_x_q;
-    for (int unsigned k = 0; k <= Taps; k++) begin
+    for (int unsigned k = 0; k <= Columns; k++) begin
       taps[k] = at;
       at = next_tap(at, conv_i.sx, conv_i.dx, derived_i.dx_q, derived_i.dx_r);
     end
   end
-  assign following_x = !last_cout ? tap_x_q : last_x ? '0 : conv_i.depthwise ? taps[Taps] : taps[1];
+  assign following_x = !last_cout ? tap_x_q : last_x ? '0 : taps[columns];
+  assign following_pass = !last_cout ? pass_q : last_x ? 8'd0 : pass_q + 8'd1;
   assign following_y = (last_cout && last_x) ? next_tap(tap_y_q, conv_i.sy, conv_i.dy, derived_i.dy_q, derived_i.dy_r)
                                              : tap_y_q;
 
   always_comb begin
     weight_phase = phase_i;
     weight_cout = last_cout ? 16'd0 : couts_q + 16'd1;
-    weight_tap = 16'(following_y.index) * 16'(conv_i.kw) + 16'(following_x.index);
+    weight_tap = 16'(following_y.index) * 16'(derived_i.passes) + 16'(following_pass);
     if (last_slot) begin
       weight_phase = next_i;
       weight_cout = 16'd0;
@@ -142,17 +150,17 @@ module tessera_conv_slots (
     end
   end
 
-  // [group][cout tile][cin tile][ky][kx]
+  // [group][cout tile][cin tile][ky][kx or pass]
   assign weight_tile = weight_phase.weight_tile
-                       + (line_addr_t'(weight_phase.c + weight_cout) * line_addr_t'(cin_tiles_of(weight_phase, derived_i))
-                        + line_addr_t'(weight_phase.cin)) * line_addr_t'(conv_i.kh) * line_addr_t'(conv_i.kw)
+                       + (line_addr_t'(weight_phase.c + weight_cout) * line_addr_t'(cin_tiles_of(weight_phase, conv_i, derived_i))
+                        + line_addr_t'(weight_phase.cin)) * line_addr_t'(conv_i.kh) * line_addr_t'(derived_i.passes)
                        + line_addr_t'(weight_tap);
 
   always_comb begin
     logic [RingWidth-1:0] ring;
     weight_op_o.valid = active_q && cycle_q < needed;
     weight_op_o.param = cycle_q >= weight_lines;
-    ring = weights_next + RingWidth'(cycle_q);
+    ring = ring_add(weights_next, 32'(cycle_q));
     weight_op_o.half = half_i;
     weight_op_o.cout_tile = AccWidth'(couts_q);
     weight_op_o.index = weight_op_o.param ? LineIndexWidth'(cycle_q - weight_lines) : LineIndexWidth'(ring);
@@ -167,52 +175,63 @@ module tessera_conv_slots (
   end
   assign read_o = weight_op_o.valid;
 
+  function automatic logic [RingWidth-1:0] ring_add(input logic [RingWidth-1:0] at, input logic [31:0] lines);
+    return RingWidth'((32'(at) + lines) % 32'(Ring));
+  endfunction
+
   always_comb begin
     weights_next = weights_q;
-    if (!conv_i.depthwise) weights_next = weights_q + RingWidth'(WeightLines);
-    else if (!prologue_i) weights_next = weights_q + RingWidth'(last_slot ? derived_i.c_tile_lines : lines_read);
+    if (!conv_i.depthwise) weights_next = ring_add(weights_q, 32'(WeightLines));
+    else if (!prologue_i) weights_next = ring_add(weights_q, last_slot ? 32'(derived_i.c_tile_lines) : 32'(lines_read));
   end
 
   // ---- steps: groups of a row of pixel groups, then the next row
-  coord_t      row;
-  logic [15:0] row_entry;
   logic [31:0] tap_bytes;  // depthwise: of the weights before this slot's
   logic        ends_step;
   assign tap_bytes = (32'(tap_y_q.index) * 32'(conv_i.kw) + 32'(tap_x_q.index)) * Cout;
   assign ends_step = !conv_i.depthwise || part_q == conv_i.sx - 8'd1;
-  assign row = (coord_t'(phase_i.y) + coord_t'(group_y_q)) * coord_t'(conv_i.sy) + tap_y_q.offset;
-  assign row_entry = ((group_y_q + tap_y_q.q) * 16'(derived_i.used_y) + 16'(tap_y_q.r)) * derived_i.row_entries;
 
   always_comb begin
-    logic [15:0] lane, out;
+    logic [15:0] x, y, lane_x, lane_y;
     logic [16:0] channel;
-    coord_t      column;
-    logic        row_exists;
-    row_exists = row >= coord_t'(conv_i.pad_top) && row < coord_t'(conv_i.pad_top) + coord_t'(conv_i.in_h);
+    coord_t      column, row;
+    column = '0;
+    lane_x = '0;
+    lane_y = '0;
     step_op_o.valid = active_q && cycle_q < steps && ends_step;
     step_op_o.window = window_i;
     step_op_o.depthwise = conv_i.depthwise;
     step_op_o.weights = weights_q;
-    if (conv_i.depthwise) step_op_o.weights = weights_q + RingWidth'(tap_bytes >> LineOffset);
+    if (conv_i.depthwise) step_op_o.weights = ring_add(weights_q, tap_bytes >> LineOffset);
     step_op_o.offset = tap_bytes[LineOffset-1:0];
     step_op_o.half = half_i;
     step_op_o.first = phase_i.cin == 16'd0 && first_tap;
     step_op_o.acc = AccWidth'((group_y_q * extent.groups_x + group_x_q) * 16'(conv_i.t) + couts_q);
     for (int unsigned c = 0; c < Cin; c++) begin
-      channel = 17'(in_block_of(phase_i, derived_i)) * 17'(Cin) + 17'(c);
-      step_op_o.cin_real[c] = channel >= 17'(phase_i.in_first)
-          && channel < 17'(phase_i.in_first) + 17'(derived_i.cin_group);
+      channel = 17'(in_block_of(phase_i, derived_i)) * 17'(Block) + 17'(c);
+      step_op_o.cin_real[c] = conv_i.fold ? 8'(derived_i.lane_column[c]) < conv_i.folds
+          : channel >= 17'(phase_i.in_first) && channel < 17'(phase_i.in_first) + 17'(derived_i.cin_group);
     end
-    for (int unsigned k = 0; k < Taps; k++) begin
-      for (int unsigned p = 0; p < Lanes; p++) begin
-        lane = group_x_q * 16'(Lanes) + 16'(p);
-        out = lane + taps[k].q;
-        column = (coord_t'(phase_i.x) + coord_t'(lane)) * coord_t'(conv_i.sx) + taps[k].offset;
-        step_op_o.exists[k][p] = row_exists && column >= coord_t'(conv_i.pad_left)
-            && column < coord_t'(conv_i.pad_left) + coord_t'(conv_i.in_w) && taps[k].index < conv_i.kw
-            && taps[k].index >= tap_x_q.index;
-        step_op_o.bank[k][p] = LaneWidth'(out % 16'(Lanes));
-        step_op_o.entry[k][p] = EntryWidth'(row_entry + out / 16'(Lanes) * 16'(derived_i.used_x) + 16'(taps[k].r));
+    // Lane p is pixel (p mod PX, p / PX) of its group.
+    for (int unsigned p = 0; p < Lanes; p++) begin
+      lane_y = div_px(16'(p), conv_i.shape);
+      lane_x = 16'(p) - lane_y * shape_px(conv_i.shape);
+      x = group_x_q * shape_px(conv_i.shape) + lane_x;
+      y = group_y_q * shape_py(conv_i.shape) + lane_y;
+      row = (coord_t'(phase_i.y) + coord_t'(y)) * coord_t'(conv_i.sy) + tap_y_q.offset;
+      for (int unsigned k = 0; k < Columns; k++) begin
+        step_op_o.exists[k][p] = 1'b0;
+        step_op_o.bank[k][p] = '0;
+        step_op_o.addr[k][p] = '0;
+        if (k < 32'(columns)) begin
+          column = (coord_t'(phase_i.x) + coord_t'(x)) * coord_t'(conv_i.sx) + taps[k].offset;
+          step_op_o.exists[k][p] = row >= coord_t'(conv_i.pad_top)
+              && row < coord_t'(conv_i.pad_top) + coord_t'(conv_i.in_h) && column >= coord_t'(conv_i.pad_left)
+              && column < coord_t'(conv_i.pad_left) + coord_t'(conv_i.in_w) && taps[k].index < conv_i.kw
+              && taps[k].index >= tap_x_q.index;
+          step_op_o.bank[k][p] = lane_of(x + taps[k].q, y + tap_y_q.q, conv_i.shape);
+          step_op_o.addr[k][p] = entry_addr(x + taps[k].q, taps[k].r, y + tap_y_q.q, tap_y_q.r, conv_i.shape, derived_i);
+        end
       end
     end
   end
@@ -222,6 +241,7 @@ module tessera_conv_slots (
       active_q <= 1'b0;
       weights_q <= '0;
       part_q <= '0;
+      pass_q <= '0;
       cycle_q <= '0;
       couts_q <= '0;
       group_x_q <= '0;
@@ -243,6 +263,7 @@ module tessera_conv_slots (
           group_x_q <= '0;
           group_y_q <= '0;
           couts_q <= last_cout ? '0 : couts_q + 16'd1;
+          pass_q <= following_pass;
           tap_x_q <= following_x;
           tap_y_q <= following_y;
           if (last_slot) active_q <= 1'b0;
@@ -251,6 +272,7 @@ module tessera_conv_slots (
       if (start_i) weights_q <= '0;
       if (load_i) begin
         part_q <= '0;
+        pass_q <= '0;
         active_q <= 1'b1;
         cycle_q <= '0;
         couts_q <= '0;

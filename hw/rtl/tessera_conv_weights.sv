@@ -8,7 +8,7 @@ module tessera_conv_weights (
   input  tessera_conv_pkg::step_op_t   step_i,
   output logic [tessera_conv_pkg::Cin-1:0][tessera_conv_pkg::Cout-1:0][7:0] weights_o,  // depthwise: [tap][channel]
   input  tessera_conv_pkg::drain_op_t  drain_i,
-  output logic [tessera_conv_pkg::Cout-1:0][8*tessera_conv_pkg::ParamBytes-1:0] params_o
+  output logic [tessera_conv_pkg::Block-1:0][8*tessera_conv_pkg::ParamBytes-1:0] params_o  // of the drained block
 );
 
   import tessera_conv_pkg::*;
@@ -32,20 +32,21 @@ module tessera_conv_weights (
     end
   end
 
-  logic [WeightLines*LineBits-1:0] tile;
-  for (genvar i = 0; i < WeightLines; i++) begin : g_line
+  logic [StepLines*LineBits-1:0] tile;
+  for (genvar i = 0; i < StepLines; i++) begin : g_line
     logic [RingWidth-1:0] at;
-    assign at = step_i.weights + RingWidth'(i);
+    assign at = RingWidth'((32'(step_i.weights) + i) % Ring);
     assign tile[LineBits*i+:LineBits] = weights_q[at];
   end
-  logic [WeightLines*LineBits-1:0] shifted;
+  logic [StepLines*LineBits-1:0] shifted;
   assign shifted = step_i.depthwise ? tile >> {step_i.offset, 3'b000} : tile;
   assign weights_o = shifted[8*Cin*Cout-1:0];
   assign params = params_q[{drain_i.half, drain_i.cout_tile}];
 
-  for (genvar c = 0; c < Cout; c++) begin : g_channel
-    logic [31:0] ahead;  // real channels before this one
-    assign ahead = (32'(c) >= 32'(drain_i.param_lane)) ? 32'(c) - 32'(drain_i.param_lane) : 32'd0;
+  for (genvar c = 0; c < Block; c++) begin : g_channel
+    logic [31:0] lane, ahead;  // real channels of the cout tile before this one
+    assign lane = 32'(drain_i.block) * Block + c;
+    assign ahead = (lane >= 32'(drain_i.param_lane)) ? lane - 32'(drain_i.param_lane) : 32'd0;
     assign params_o[c] = params[8*(32'(drain_i.param_offset)+ParamBytes*ahead)+:8*ParamBytes];
   end
 

@@ -167,8 +167,7 @@ module tessera_cp_queue #(
   end else if (Queue == QueueIdStore) begin : g_store
     assign body_legal = front_header.f_opcode == OpcodeStore && store_legal(front);
   end else if (Queue == QueueIdConv0) begin : g_conv
-    assign body_legal = front_header.f_opcode == OpcodeConv && conv_legal(front)
-                        && conv_in_slice(front[ConvBits-1:HeaderBits]);
+    assign body_legal = front_header.f_opcode == OpcodeConv && conv_legal(front);
   end else if (Queue == QueueIdGemm) begin : g_gemm
     assign body_legal = front_header.f_opcode == OpcodeGemm && gemm_legal(front);
   end else if (Queue == QueueIdEdp) begin : g_edp

@@ -18,10 +18,6 @@ package tessera_slice_pkg;
     return in_slice;
   endfunction
 
-  // Dense, grouped and depthwise. Tiles that do not fit the engine are refused by hw/cosim.
-  function automatic logic conv_in_slice(input conv_body_t b);
-    return (b.f_mode == ConvModeDense || b.f_mode == ConvModeDepthwise) && b.f_pixel_shape == 2'd0;  endfunction
-
   function automatic map_t map_of(input sram_tensor_t tensor);
     map_t map;
     map.base = tensor.f_base[LineOffsetWidth+:SramLineAddrWidth];
@@ -35,6 +31,9 @@ package tessera_slice_pkg;
   function automatic conv_t conv_of(input conv_body_t b);
     conv_t c;
     c.depthwise = b.f_mode == ConvModeDepthwise;
+    c.fold = b.f_mode == ConvModeFold;
+    c.shape = b.f_pixel_shape;
+    c.folds = b.f_fold;
     c.channels_outer = b.f_order == ConvOrderChannelsOuter;
     c.shift_only = b.f_shift_only;
     c.has_residual = b.f_has_residual;
