@@ -86,6 +86,9 @@ TEST(Contrib, refusals) {
   EXPECT_EQ(message(maker_with("QLinearConcat", {"ys", "yz", "a", "as", "az", "b"})),
             "node 'n' (com.microsoft.QLinearConcat): has 6 inputs: expected scale and zero point, then three for each "
             "tensor");
+  ModelMaker silent = maker_with("QLinearSigmoid", kOne);
+  silent.model.mutable_graph()->mutable_node(0)->clear_output();
+  EXPECT_EQ(message(silent), "node 'n' (com.microsoft.QLinearSigmoid): has no output: expected one");
   ModelMaker last = maker_with("QLinearGlobalAveragePool", kOne);
   set_int(*last.model.mutable_graph()->mutable_node(0), "channels_last", 1);
   EXPECT_EQ(message(last),

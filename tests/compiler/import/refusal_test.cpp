@@ -133,5 +133,55 @@ TEST(Refusal, shapes_that_do_not_fit) {
       "--shape 1x2: names no input, and m.onnx has 2 inputs: expected NAME=1x3x224x224 with NAME one of 'x', 'z'");
 }
 
+TEST(Refusal, things_without_names_or_of_odd_kinds) {
+  EXPECT_EQ(changed([](ModelMaker& m) { m.initialiser("", {1}, onnx::TensorProto::FLOAT).add_float_data(1); }),
+            "m.onnx: has an initialiser without a name");
+  EXPECT_EQ(changed([](ModelMaker& m) { m.input("", {"1"}); }), "m.onnx: has an input without a name");
+  EXPECT_EQ(changed([](ModelMaker& m) {
+              m.input("big", {"1048576", "1048576"});
+            }),
+            "m.onnx: input 'big' of 1048576x1048576 is larger than 1 GiB");
+  EXPECT_EQ(changed([](ModelMaker& m) { m.node("", {"x"}, {"z"}, "n"); }), "m.onnx: node 'n' (): names no operator");
+  EXPECT_EQ(
+      changed([](ModelMaker& m) {
+        auto* attribute = m.model.mutable_graph()->mutable_node(0)->add_attribute();
+        attribute->set_name("a");
+        attribute->set_type(onnx::AttributeProto::SPARSE_TENSOR);
+      }),
+      "m.onnx: node 'relu' (Relu): attribute 'a' has the kind 11: expected a number, a string, a dense tensor or a "
+      "list of numbers or strings");
+  EXPECT_EQ(
+      changed([](ModelMaker& m) {
+        auto& node = m.node("Constant", {}, {"k"}, "k");
+        set_int(node, "value_int", 1);
+        set_float(node, "value_float", 1);
+      }),
+      "m.onnx: node 'k' (Constant): expected one output and one of the attributes value, value_float, value_floats, "
+      "value_int, value_ints");
+  EXPECT_EQ(changed([](ModelMaker& m) {
+              auto& tensor = m.initialiser("w", {1}, onnx::TensorProto::FLOAT);
+              tensor.add_float_data(1);
+              tensor.mutable_segment()->set_begin(0);
+            }),
+            "m.onnx: initialiser 'w': is a segment of a tensor: expected whole tensors");
+}
+
+TEST(Refusal, old_operators_without_what_they_need) {
+  const auto of = [](std::int64_t opset, const char* op, const std::vector<std::string>& inputs) {
+    return changed([&](ModelMaker& m) {
+      m.model.mutable_opset_import(0)->set_version(opset);
+      m.node(op, inputs, {"z"}, "n");
+    });
+  };
+  EXPECT_EQ(of(9, "Slice", {"x"}), "node 'n' (Slice, opset 9): expected the attributes starts and ends");
+  EXPECT_EQ(of(9, "Pad", {"x"}), "node 'n' (Pad, opset 9): expected the attribute pads");
+  EXPECT_EQ(of(9, "TopK", {"x"}), "node 'n' (TopK, opset 9): expected the attribute k");
+  EXPECT_EQ(of(9, "Squeeze", {}), "node 'n' (Squeeze, opset 9): expected at least one input and one output");
+  EXPECT_EQ(of(9, "Upsample", {"x"}),
+            "node 'n' (Upsample, opset 9): expected scales as input 1 or as a list of numbers in an attribute");
+  EXPECT_EQ(of(10, "Resize", {"x"}), "node 'n' (Resize, opset 10): expected two inputs, X and scales");
+  EXPECT_EQ(of(9, "BatchNormalization", {"x", "x"}), "node 'n' (BatchNormalization, opset 9): expected five inputs");
+}
+
 }  // namespace
 }  // namespace tessera::compiler

@@ -1,6 +1,7 @@
 // Models that come quantised: what the integer graph makes of integer products, networks of integers, unsigned types,
 // and the text of every refusal of scales and zero points.
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -239,6 +240,82 @@ TEST(QuantisedRefusals, zero_points_and_scales_that_the_array_has_no_form_for) {
   const std::string text = refusal(spec);
   EXPECT_NE(text.find("node 'conv' (ConvTranspose)"), std::string::npos) << text;
   EXPECT_NE(text.find("expected"), std::string::npos) << text;
+}
+
+/// What lower says of a graph that `make` builds on x (float, 1x4x6x6), quantised at scale 0.5 as "q" and back as "d".
+std::string refusal_of(const std::function<void(GraphBuilder&)>& make) {
+  GraphBuilder b("g");
+  b.input("x", {1, 4, 6, 6});
+  b.constant("s", float_tensor({}, {0.5F}));
+  b.constant("z", int8_tensor({}, {0}));
+  b.node("DequantizeLinear", {b.node("QuantizeLinear", {"x", "s", "z"}, {}, "q"), "s", "z"}, {}, "d");
+  make(b);
+  try {
+    (void)lower(prepared(&b));
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+/// A convolution of "d" with int8 weights behind a DequantizeLinear of these scales along `axis`, and a bias.
+std::string conv_refusal(std::int64_t scales, std::int64_t axis, std::int64_t bias) {
+  return refusal_of([&](GraphBuilder& b) {
+    std::vector<float> values(static_cast<std::size_t>(scales), 0.1F);
+    const std::string w = b.node(
+        "DequantizeLinear",
+        {b.constant("w", random_bytes(DType::i8, {6, 4, 1, 1}, 1)), b.constant("ws", float_tensor({scales}, values))},
+        {{"axis", axis}}, "dw");
+    std::vector<std::string> inputs = {"d", w};
+    if (bias > 0) inputs.push_back(b.constant("b", Tensor::make(DType::f32, {bias})));
+    b.output(b.node("QuantizeLinear", {b.node("Conv", inputs, {}, "conv"), "s", "z"}, {}, "y"));
+  });
+}
+
+TEST(QuantisedRefusals, weights_and_biases_that_do_not_fit) {
+  EXPECT_EQ(conv_refusal(6, 0, 6), "no error");
+  EXPECT_EQ(conv_refusal(4, 1, 0), "node 'conv' (Conv): weight scales along axis 1: expected 0");
+  EXPECT_EQ(conv_refusal(2, 0, 0), "node 'conv' (Conv): 2 weight scales: expected 1 or 6");
+  EXPECT_EQ(conv_refusal(6, 0, 5), "node 'conv' (Conv): bias is 5: expected one value for each of 6 output channels");
+}
+
+TEST(QuantisedRefusals, parameters_that_are_computed_or_of_other_types) {
+  const auto quantised_by = [](const char* scale, const char* zero) {
+    return refusal_of([&](GraphBuilder& b) {
+      b.input("s_in", {});
+      b.input("z_in", {}, DType::i8);
+      b.constant("z16", Tensor::make(DType::i16, {}));
+      b.output(b.node("QuantizeLinear", {b.node("Relu", {"d"}), scale, zero}, {}, "y"));
+    });
+  };
+  EXPECT_EQ(quantised_by("s", "z"), "no error");
+  EXPECT_EQ(quantised_by("s_in", "z"), "node 'y' (QuantizeLinear): its scale is computed: expected a constant");
+  EXPECT_EQ(quantised_by("s", "z_in"), "node 'y' (QuantizeLinear): its zero point is computed: expected a constant");
+  EXPECT_EQ(quantised_by("s", "z16"),
+            "node 'y' (QuantizeLinear): type int16 is not supported for activations: expected int8 or uint8");
+  EXPECT_EQ(refusal_of([](GraphBuilder& b) {
+              b.node("DequantizeLinear", {b.constant("w", Tensor::make(DType::i16, {6})), "s"}, {}, "dw");
+              b.output(b.node("QuantizeLinear", {b.node("Add", {"d", "dw"}), "s", "z"}, {}, "y"));
+            }).find("node 'dw' (DequantizeLinear): constant of type int16: expected int8, uint8 or int32"),
+            0U);
+}
+
+TEST(QuantisedRefusals, pairs_that_do_not_match) {
+  EXPECT_EQ(
+      refusal_of([](GraphBuilder& b) {
+        const std::string other = b.constant("other", float_tensor({}, {0.25F}));
+        b.output(
+            b.node("QuantizeLinear", {b.node("DequantizeLinear", {"q", other, "z"}, {}, "d2"), "s", "z"}, {}, "y"));
+      }),
+      "node 'd2' (DequantizeLinear): scale or zero point differ from those of its QuantizeLinear: expected the same");
+  EXPECT_EQ(refusal_of([](GraphBuilder& b) {
+              b.output(b.node("Add", {"q", "q"}, {}, "sum"));
+            }),
+            "node 'sum' (Add): on quantised values: expected DequantizeLinear before it and QuantizeLinear behind it");
+  EXPECT_EQ(refusal_of([](GraphBuilder& b) {
+              b.output(b.node("QuantizeLinear", {b.constant("k", Tensor::make(DType::f32, {2})), "s", "z"}, {}, "y"));
+            }),
+            "node 'y' (QuantizeLinear): its input k is a constant: expected it folded");
 }
 
 }  // namespace
