@@ -100,6 +100,7 @@ struct QNode {
   std::map<std::string, std::vector<double>> attributes;  // host: as HostStep::attributes (host_step.hpp)
   std::string why;                                        // host: the rule that keeps it off the NPU
   std::int64_t macs = 0;                                  // useful, batch included
+  bool apart = false;  // the backend may not merge it with a neighbour (passes/integer_passes.hpp)
 };
 
 struct QGraph {

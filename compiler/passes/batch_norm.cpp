@@ -9,11 +9,6 @@
 namespace tessera::compiler {
 namespace {
 
-struct ScaleShift {
-  std::vector<double> scale;
-  std::vector<double> shift;
-};
-
 /// Empty when a parameter is no float32 constant of one value a channel.
 ScaleShift scale_and_shift(const Graph& graph, const Node& norm) {
   std::vector<std::vector<double>> parameters;
@@ -34,6 +29,8 @@ ScaleShift scale_and_shift(const Graph& graph, const Node& norm) {
 }
 
 std::vector<float> to_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
+
+}  // namespace
 
 /// y = (w x + b) s + t = (w s) x + (b s + t). Conv weights have the output channel first; those of ConvTranspose have
 /// it second, counted within a group.
@@ -60,7 +57,7 @@ void fold_into(Graph& graph, Node& conv, const ScaleShift& norm) {
   conv.inputs[2] = add_constant(graph, conv, "bias", float_tensor({outputs}, to_floats(bias)));
 }
 
-bool can_take(const Graph& graph, const Node& conv, std::size_t channels) {
+bool takes_scale(const Graph& graph, const Node& conv, std::size_t channels) {
   const bool is_conv = is_op(conv, "Conv") || is_op(conv, "ConvTranspose");
   if (!is_conv) return false;
   const Tensor* weight = float_constant(graph, conv.inputs[1]);
@@ -71,6 +68,8 @@ bool can_take(const Graph& graph, const Node& conv, std::size_t channels) {
   const std::int64_t outputs = transpose ? weight->shape[1] * conv.int_attr("group", 1) : weight->shape[0];
   return outputs == static_cast<std::int64_t>(channels);
 }
+
+namespace {
 
 /// The node as a depthwise 1x1 convolution.
 void become_conv(Graph& graph, Node& node, const ScaleShift& norm, std::size_t rank) {
@@ -100,7 +99,8 @@ std::size_t fold_batch_norm(Graph& graph) {
     const ScaleShift norm = scale_and_shift(graph, node);
     if (norm.scale.empty()) continue;
     Node* conv = wiring.maker(node.inputs[0]);
-    if (conv != nullptr && wiring.sole_reader(node.inputs[0]) == &node && can_take(graph, *conv, norm.scale.size())) {
+    if (conv != nullptr && wiring.sole_reader(node.inputs[0]) == &node &&
+        takes_scale(graph, *conv, norm.scale.size())) {
       fold_into(graph, *conv, norm);
       wiring.absorb(*conv, node);
       ++folded;

@@ -4,10 +4,6 @@
 #include "compiler/passes/rewrite.hpp"
 
 namespace tessera::compiler {
-namespace {
-
-/// One value a channel (axis 1 of `out`), when `constant` broadcasts like that; empty otherwise. A constant of one
-/// element serves all channels.
 std::vector<float> per_channel(const Tensor& constant, const Shape& out) {
   if (constant.shape.size() > out.size()) return {};
   const std::int64_t channels = out[1];
@@ -20,6 +16,8 @@ std::vector<float> per_channel(const Tensor& constant, const Shape& out) {
   for (std::size_t c = 0; c < values.size(); ++c) values[c] = constant.data<float>()[constant.elements() == 1 ? 0 : c];
   return values;
 }
+
+namespace {
 
 bool takes_bias(const Node& node) {
   if (is_op(node, "Gemm")) return node.float_attr("beta", 1.0F) == 1.0F;

@@ -15,6 +15,7 @@ void add_quantize_command(CLI::App& app);
 void add_eval_command(CLI::App& app);
 void add_compile_command(CLI::App& app);
 void add_estimate_command(CLI::App& app);
+void add_explain_command(CLI::App& app);
 void add_run_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);
 void add_report_command(CLI::App& app);

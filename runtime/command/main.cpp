@@ -36,6 +36,7 @@ int run_command(int argc, char** argv) {
   runtime::add_eval_command(app);
   runtime::add_compile_command(app);
   runtime::add_estimate_command(app);
+  runtime::add_explain_command(app);
   runtime::add_run_command(app);
   runtime::add_simulate_command(app);
   runtime::add_report_command(app);

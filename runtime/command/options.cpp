@@ -14,16 +14,25 @@ void add_model_options(CLI::App& command, ModelOptions& o) {
       ->check(seed_range());
   command.add_option("--calib", o.calibration, "Calibration samples: .npz (calib_<input> or <input>) or a folder");
   command.add_option("--method", o.method, "Calibration method")->check(CLI::IsMember({"minmax"}));
+  command.add_option("--preprocess", o.preprocess,
+                     "INPUT=MEAN,.../DEVIATION,...: a head on the NPU for inputs as the camera gives them (repeatable)");
+  command.add_option("--no-pass", o.no_passes, "Switches a pass off (repeatable; names: compile --passes)");
   command.add_option("--int16", o.int16_nodes, "Nodes to keep in int16 (a later version; refused today)");
 }
 
 void add_compile_options(CLI::App& command, CompileOptions& o) {
   command.add_option("--chip", o.chip, "Name (tessera chip list) or JSON file")->required();
   command.add_option("--set", o.sets, "Overrides one chip value, e.g. --set dram.channels=2 (repeatable)");
-  command.add_option("--schedule", o.schedule, "naive, layer, fused (a later version) or auto: the best that exists")
+  command.add_option("--schedule", o.schedule, "naive, layer, fused or auto: the best that exists")
       ->check(CLI::IsMember({"naive", "layer", "fused", "auto"}));
   command.add_option("--batch", o.batch, "Images a run; default: as the model says")->check(CLI::Range(1, 65536));
-  command.add_option("--boundary", o.boundaries, "Node that starts a section of its own (a later version)");
+  command.add_option("--boundary", o.boundaries, "Node that begins a section: values cross in DRAM alone (repeatable)");
+  command.add_option("--alone", o.alone, "Node in a section of its own (repeatable)");
+  command.add_option("--tile", o.tiles, "NODE=HxW: tiles of H output rows of width W (repeatable)");
+  command.add_option("--keep", o.keep, "Node whose result stays in SRAM as a whole (repeatable)");
+  command.add_option("--fuse-depth", o.fuse_depth, "Most layers of a fusion group; 1: none are fused")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}));
+  command.add_option("--effort", o.effort, "Of the search for groups: 0 to 3")->check(CLI::Range(0, 3));
   command.add_option("--input-layout", o.input_layout, "Layout of inputs in DRAM")
       ->check(CLI::IsMember({"NCHW", "NHWC"}));
 }

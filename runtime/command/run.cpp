@@ -4,8 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/passes/integer_passes.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/file.hpp"
+#include "runtime/command/bounds.hpp"
 #include "runtime/command/command.hpp"
 #include "runtime/report/report.hpp"
 #include "runtime/session/execute.hpp"
@@ -82,16 +84,26 @@ void add_compile_command(CLI::App& app) {
     ModelOptions model;
     CompileOptions compile;
     std::string out;
+    bool passes = false;
   };
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("compile", "Compiles an ONNX model for a chip");
-  command->footer("Example: tessera compile net.onnx --chip a1000 -o out");
+  command->footer("Example: tessera compile net.onnx --chip a1000 -o out\n         tessera compile --passes");
   add_model_options(*command, o->model);
   add_compile_options(*command, o->compile);
   command->add_flag("--timing-only", o->model.timing_only, "No calibration, no weights: cycles only");
   command->add_option("--seed", o->model.seed, "Seed of the calibration sample")->check(seed_range());
-  command->add_option("-o,--output", o->out, "Folder of the program")->required();
+  command->add_option("-o,--output", o->out, "Folder of the program");
+  command->add_flag("--passes", o->passes, "Lists the passes and when each is legal, and compiles nothing");
+  for (const char* name : {"model", "--chip"}) command->get_option(name)->required(false);
   command->callback([o] {
+    if (o->passes) {
+      std::fputs(compiler::passes_page().c_str(), stdout);
+      return;
+    }
+    if (o->model.model.empty()) user_error("compile: no model: expected MODEL.onnx (or --passes)");
+    if (o->compile.chip.empty()) user_error("compile: no chip: expected --chip NAME or a chip file");
+    if (o->out.empty()) user_error("compile: no folder for the program: expected -o DIR");
     FolderInTheMaking folder(o->out);
     const CompiledModel compiled = compile_model(o->model, o->compile, folder.path() / "ir");
     isa::write_program(compiled.program, folder.path());
@@ -105,22 +117,29 @@ void add_estimate_command(CLI::App& app) {
     ModelOptions model;
     CompileOptions compile;
     std::string report;
-    bool json = false;
+    bool json = false, bounds = false;
   };
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("estimate", "The compiler's own prediction, no simulation");
-  command->footer("Example: tessera estimate net.onnx --chip a1000 --json");
+  command->footer("Example: tessera estimate net.onnx --chip a1000 --bounds");
   add_model_options(*command, o->model);
   add_compile_options(*command, o->compile);
   command->add_option("--report", o->report, "Writes the estimate (JSON)");
   command->add_flag("--json", o->json, "JSON on standard output");
+  command->add_flag("--bounds", o->bounds, "Also what no schedule can beat: bytes, each layer's best mapping, lookahead");
   command->callback([o] {
     o->model.timing_only = true;
     if (!o->report.empty()) expect_writable(o->report);
     const CompiledModel compiled = compile_model(o->model, o->compile);
-    const nlohmann::json report = build_estimate(compiled.program, compiled.chip);
+    nlohmann::json report = build_estimate(compiled.program, compiled.chip);
+    std::string text = summary_text(report);
+    if (o->bounds) {
+      const compiler::NetworkBounds bounds = compiler::network_bounds(compiled.qgraph, compiled.chip);
+      report["bounds"] = bounds_json(bounds);
+      text += bounds_text(bounds);
+    }
     if (!o->report.empty()) write_file(o->report, report.dump(1) + "\n");
-    std::fputs((o->json ? report.dump(1) + "\n" : summary_text(report)).c_str(), stdout);
+    std::fputs((o->json ? report.dump(1) + "\n" : text).c_str(), stdout);
   });
 }
 

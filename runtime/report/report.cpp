@@ -178,6 +178,15 @@ double frames_per_second(const ReportInput& in, double frame_s) {
   return frame_s > 0 ? static_cast<double>(in.program.batch) / frame_s : 0.0;
 }
 
+/// Why each section begins, and what crosses through DRAM there.
+json sections_json(const isa::Program& program) {
+  json sections = json::array();
+  for (const isa::Section& section : program.sections) {
+    sections.push_back({{"name", section.name}, {"why", section.why}, {"crossing_bytes", section.crossing_bytes}});
+  }
+  return sections;
+}
+
 json common_fields(const isa::Program& program, const isa::ChipConfig& chip) {
   return {{"schema", "tessera.run/1"},
           {"tool_version", kToolVersion},
@@ -187,6 +196,7 @@ json common_fields(const isa::Program& program, const isa::ChipConfig& chip) {
           {"model", {{"name", program.model_name}, {"sha256", program.model_sha256}}},
           {"clock_hz", chip.clock_hz},
           {"batch", program.batch},
+          {"sections", sections_json(program)},
           {"predicted", {{"cycles", program.predicted.cycles}, {"dram_bytes", program.predicted.dram_bytes}}}};
 }
 

@@ -96,6 +96,22 @@ std::string dearest_layers(const json& report) {
   return out;
 }
 
+/// The first few boundaries between sections.
+std::string boundaries(const json& report) {
+  const auto sections = report.find("sections");
+  if (sections == report.end() || sections->size() < 2) return "";
+  constexpr std::size_t kMost = 6;
+  std::string out;
+  for (std::size_t i = 1; i < sections->size() && i <= kMost; ++i) {
+    const json& section = (*sections)[i];
+    out += line("boundary before %s: %s bytes cross; %s", section.at("name").get<std::string>().c_str(),
+                grouped(section.at("crossing_bytes").get<std::int64_t>()).c_str(),
+                clipped(section.at("why").get<std::string>(), 100).c_str());
+  }
+  if (sections->size() > kMost + 1) out += line("and %zu boundaries more", sections->size() - kMost - 1);
+  return out;
+}
+
 }  // namespace
 
 std::string summary_text(const json& report) {
@@ -113,6 +129,7 @@ std::string summary_text(const json& report) {
   out += line("predicted       %s cycles", grouped(report.at("predicted").at("cycles").get<std::int64_t>()).c_str());
   out += unit_rows(report);
   out += byte_rows(report);
+  out += boundaries(report);
   out += dearest_layers(report);
   if (report.contains("compare")) {
     for (const auto& [name, c] : report.at("compare").items()) {

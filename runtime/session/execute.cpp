@@ -1,5 +1,6 @@
 #include "runtime/session/execute.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -209,3 +210,9 @@ Outcome execute_program(const isa::Program& program, const isa::ChipConfig& chip
 }
 
 }  // namespace tessera::runtime
+  // Without waits for room, LOADs run ahead and take DRAM time from the STOREs and LOADs that the critical path needs,
+  // so that the run can take longer than with them. A machine without those waits may still wait: the run's own order
+  // is one of its orders.
+  if (out.ideal.count("overlap") != 0 && out.result.cycles > 0) {
+    out.ideal["overlap"] = std::min(out.ideal["overlap"], out.result.cycles);
+  }

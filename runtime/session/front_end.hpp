@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "compiler/driver/compile.hpp"
 #include "compiler/ir/graph.hpp"
 #include "compiler/ir/qgraph.hpp"
 #include "isa/chip.hpp"
@@ -27,6 +28,17 @@ struct Quantised {
 
 /// The quantised graph of a compiled program, from DIR/ir. UserError when the dump is missing or holds no weights.
 [[nodiscard]] compiler::QGraph read_quantised(const std::filesystem::path& dir);
+
+/// What does not depend on the schedule.
+struct PreparedModel {
+  isa::ChipConfig chip;
+  compiler::QGraph qgraph;
+};
+[[nodiscard]] PreparedModel prepare_model(const ModelOptions& model, const CompileOptions& options,
+                                          const std::optional<std::filesystem::path>& ir_dir = std::nullopt);
+/// One program of it.
+[[nodiscard]] compiler::Compiled schedule_model(const PreparedModel& prepared, const ModelOptions& model,
+                                                const CompileOptions& options);
 
 struct CompiledModel {
   isa::Program program;

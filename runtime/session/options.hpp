@@ -18,7 +18,10 @@ struct ModelOptions {
   std::string calibration;                         // npz file or folder of npy; empty: one seeded random sample
   std::string method = "minmax";
   std::vector<std::string> int16_nodes;
-  bool timing_only = false;  // no calibration, no weights
+  bool timing_only = false;             // no calibration, no weights
+  std::vector<std::string> no_passes;   // passes that are switched off
+  std::vector<std::string> preprocess;  // INPUT=MEAN,.../DEVIATION,...
+  std::int64_t batch = 0;               // images a run, where the model has one; 0: as the model says
 };
 
 /// Everything that decides the program of one quantised graph.
@@ -26,8 +29,10 @@ struct CompileOptions {
   std::string chip;
   std::vector<std::string> sets;  // PATH=VALUE
   std::string schedule = "auto";
-  std::int64_t batch = 0;  // 0: as the model says
-  std::vector<std::string> boundaries;
+  std::int64_t batch = 0;                                   // 0: as the model says
+  std::vector<std::string> boundaries, alone, tiles, keep;  // by node; a tile is NODE=HxW
+  std::int64_t fuse_depth = 0;                              // most layers of a group; 0: free
+  int effort = 1;
   std::string input_layout = "NCHW";
 };
 

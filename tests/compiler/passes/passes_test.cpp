@@ -8,7 +8,9 @@
 #include "compiler/ir/marks.hpp"
 #include "compiler/passes/canonicalise.hpp"
 #include "compiler/passes/fold.hpp"
+#include "compiler/passes/integer_passes.hpp"
 #include "compiler/passes/macs.hpp"
+#include "compiler/passes/preprocess.hpp"
 #include "compiler/passes/shape_inference.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/random.hpp"
@@ -339,6 +341,138 @@ TEST(Passes, softmax_of_old_opsets_settles) {
   EXPECT_NEAR(sum, 1.0F, 1e-6F);
 }
 
+TEST(Passes, transposes_merge) {
+  GraphBuilder b("g");
+  b.input("x", {2, 3, 4, 5});
+  const std::string first = b.node("Transpose", {"x"}, {{"perm", Ints{0, 2, 3, 1}}});
+  const std::string second = b.node("Transpose", {first}, {{"perm", Ints{0, 2, 1, 3}}});
+  const std::string third = b.node("Transpose", {second});
+  b.output(b.node("Relu", {third}));
+  const Graph graph = run_and_compare(b);
+  ASSERT_EQ(ops(graph), (Ops{"Transpose", "Relu"}));
+  // Axis i of the result is axis perm[i] of x: 0231, then 0213 of it, then reversed.
+  EXPECT_EQ(graph.nodes[0].ints_attr("perm", {}), (Ints{1, 2, 3, 0}));
+}
+
+TEST(Passes, transposes_that_cancel_vanish) {
+  GraphBuilder b("g");
+  b.input("x", {1, 3, 4, 5});
+  const std::string there = b.node("Transpose", {"x"}, {{"perm", Ints{0, 2, 3, 1}}});
+  const std::string back = b.node("Transpose", {there}, {{"perm", Ints{0, 3, 1, 2}}});
+  b.output(b.node("Relu", {back}));
+  EXPECT_EQ(ops(run_and_compare(b)), (Ops{"Relu"}));
+}
+
+TEST(Passes, a_transpose_with_another_reader_stays) {
+  GraphBuilder b("g");
+  b.input("x", {1, 3, 4, 5});
+  const std::string there = b.node("Transpose", {"x"}, {{"perm", Ints{0, 2, 3, 1}}});
+  b.output(there);
+  b.output(b.node("Transpose", {there}, {{"perm", Ints{0, 3, 2, 1}}}));
+  EXPECT_EQ(ops(run_and_compare(b)), (Ops{"Transpose", "Transpose"}));
+}
+
+TEST(Passes, means_over_space_become_pools) {
+  for (const bool keep : {true, false}) {
+    GraphBuilder b("g");
+    b.input("x", {2, 3, 4, 5});
+    b.output(b.node("ReduceMean", {"x"}, {{"axes", Ints{-1, 2}}, {"keepdims", std::int64_t{keep ? 1 : 0}}}));
+    EXPECT_EQ(ops(run_and_compare(b)), keep ? (Ops{"GlobalAveragePool"}) : (Ops{"GlobalAveragePool", "Reshape"}));
+  }
+  for (const Ints& axes : {Ints{2}, Ints{1, 2, 3}}) {
+    GraphBuilder b("g");
+    b.input("x", {2, 3, 4, 5});
+    b.output(b.node("ReduceMean", {"x"}, {{"axes", axes}}));
+    EXPECT_EQ(ops(run_and_compare(b)), (Ops{"ReduceMean"}));
+  }
+}
+
+TEST(Passes, a_constant_factor_per_channel_goes_into_the_weights) {
+  for (const Shape& shape : {Shape{4, 1, 1}, Shape{1}}) {
+    GraphBuilder b("g");
+    b.input("x", {1, 2, 5, 5});
+    const std::string conv =
+        b.node("Conv", {"x", b.constant("w", random_tensor({4, 2, 3, 3}, 1)), b.constant("c", random_tensor({4}, 2))});
+    b.output(b.node("Mul", {b.constant("f", random_tensor(shape, 3)), conv}));
+    EXPECT_EQ(ops(run_and_compare(b)), (Ops{"Conv"}));
+  }
+  GraphBuilder b("g");  // one factor a column is none a channel
+  b.input("x", {1, 2, 5, 5});
+  const std::string conv = b.node("Conv", {"x", b.constant("w", random_tensor({4, 2, 1, 1}, 1))});
+  b.output(b.node("Mul", {conv, b.constant("f", random_tensor({1, 1, 1, 5}, 3))}));
+  EXPECT_EQ(ops(run_and_compare(b)), (Ops{"Conv", "Mul"}));
+}
+
+TEST(Passes, a_preprocessing_head_is_one_depthwise_convolution) {
+  GraphBuilder b("g");
+  b.input("x", {1, 3, 2, 2});
+  b.output(b.node("Conv", {b.node("Relu", {"x"}), b.constant("w", random_tensor({4, 3, 1, 1}, 1))}));
+  Graph graph = b.take();
+  prepare(graph);
+  Graph plain = graph;
+  add_preprocessing(graph, parse_preprocessing("x=1,2,3/2,4,0.5"));
+  run_passes(graph);
+  EXPECT_EQ(ops(graph), (Ops{"Conv", "Relu", "Conv"}));
+  const Tensor raw = random_tensor({1, 3, 2, 2}, 7, 0, 10);
+  Tensor normal = raw;
+  const float mean[] = {1, 2, 3}, deviation[] = {2, 4, 0.5F};
+  for (std::size_t i = 0; i < 12; ++i)
+    normal.data<float>()[i] = (raw.data<float>()[i] - mean[i / 4]) / deviation[i / 4];
+  const Tensor with = evaluate(graph, {{"x", raw}}).at(graph.outputs[0]);
+  const Tensor without = evaluate(plain, {{"x", normal}}).at(plain.outputs[0]);
+  for (std::int64_t i = 0; i < with.elements(); ++i)
+    EXPECT_NEAR(with.data<float>()[i], without.data<float>()[i], 1e-4F);
+  for (const char* text : {"x", "x=1,2,3", "x=1,2/1,1", "x=1,2,3/1,0,1", "x=1,a,3/1,1,1", "y=1,2,3/1,1,1"}) {
+    EXPECT_THROW(add_preprocessing(plain, parse_preprocessing(text)), UserError) << text;
+  }
+}
+
+/// A pass of a user's own, linked in: y = -(-x) is x.
+std::size_t cancel_negations(Graph& graph) {
+  std::size_t changed = 0;
+  for (Node& node : graph.nodes) {
+    if (node.op != "Neg") continue;
+    for (const Node& maker : graph.nodes) {
+      if (maker.op != "Neg" || maker.outputs[0] != node.inputs[0]) continue;
+      node.op = "Identity";
+      node.inputs[0] = maker.inputs[0];
+      ++changed;
+    }
+  }
+  return changed;
+}
+const UserPass kCancelNegations({"double-identity", "Neg of Neg becomes Identity.", "Legal always.", cancel_negations},
+                                "remove-identity");
+
+TEST(Passes, of_the_user_run_where_he_wants_them) {
+  const auto make = [] {
+    GraphBuilder b("g");
+    b.input("x", {1, 2, 3, 3});
+    b.output(b.node("Relu", {b.node("Neg", {b.node("Neg", {"x"})})}));
+    return b;
+  };
+  GraphBuilder on = make(), off = make();
+  EXPECT_EQ(ops(run_and_compare(on)), (Ops{"Relu"}));
+  Graph graph = off.take();
+  prepare(graph);
+  run_passes(graph, canonical_passes(), {"double-identity"});
+  EXPECT_EQ(ops(graph), (Ops{"Neg", "Neg", "Relu"}));
+}
+
+TEST(Passes, of_every_kind_say_when_they_are_legal) {
+  for (const Pass& pass : all_passes()) {
+    EXPECT_EQ(pass.legal.rfind("Legal", 0), 0u) << pass.name;
+    EXPECT_NE(passes_page().find(pass.name + "\n"), std::string::npos);
+  }
+  for (const IntegerPass& pass : integer_passes()) {
+    EXPECT_EQ(pass.legal.rfind("Legal", 0), 0u) << pass.name;
+    EXPECT_NE(pass.run == nullptr, pass.forbids == nullptr) << pass.name;
+    EXPECT_NE(passes_page().find(pass.name + "\n"), std::string::npos);
+  }
+  EXPECT_NO_THROW(check_pass_names({"fold-pad", "add-in-drain"}));
+  EXPECT_THROW(check_pass_names({"add-in-brain"}), UserError);
+}
+
 TEST(Passes, have_names_and_can_be_switched_off) {
   const auto make = [] {
     GraphBuilder b("g");
@@ -361,8 +495,9 @@ TEST(Passes, have_names_and_can_be_switched_off) {
   } catch (const UserError& error) {
     EXPECT_STREQ(error.what(),
                  "pass 'fold-everything' does not exist: expected one of settle-softmax, explicit-windows, "
-                 "remove-identity, merge-reshapes, fuse-layer-norm, div-to-mul, tokens-to-gemm, split-gemm, fold-pad, "
-                 "fold-bias-add, fold-batch-norm, normalise-linear, remove-dead");
+                 "remove-identity, merge-reshapes, merge-transposes, reduce-to-pool, fuse-layer-norm, div-to-mul, "
+                 "tokens-to-gemm, split-gemm, fold-pad, fold-bias-add, fold-batch-norm, fold-scale, normalise-linear, "
+                 "remove-dead, double-identity");
   }
 }
 
