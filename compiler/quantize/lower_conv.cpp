@@ -37,6 +37,10 @@ void Lowering::set_conv_numbers(const Node& node, const QuantizedConstant& weigh
   const Storage in = storage_of(input);
   const Storage out = storage_of(output);
   const std::size_t channels = bias.size();
+  if (weights.values.elements() == 0 || weights.scales.empty()) {
+    refuse(node, "weights of ", shape_text(graph_.shape_of(node.inputs.at(1))),
+           " hold no element: expected at least one");
+  }
   for (const std::int32_t zero : weights.zero_points) {
     if (zero != weights.zero_points[0])
       refuse(node, "weight zero points differ from channel to channel: expected one for all");

@@ -76,6 +76,8 @@ TEST_F(ProgramFiles, WhatIsWrittenReadsBack) {
   EXPECT_EQ(to_container(read), to_container(wrote)) << "the container holds every field of program.bin";
   EXPECT_EQ(read.weights, wrote.weights);
   EXPECT_EQ(read.inputs[0].scale, wrote.inputs[0].scale);
+  EXPECT_EQ(read.inputs[0].model_type, "uint8");
+  EXPECT_EQ(read.outputs[0].model_type, "float32");
   EXPECT_EQ(read.outputs[0].shape, wrote.outputs[0].shape);
   EXPECT_EQ(read.host_steps[0].attributes, wrote.host_steps[0].attributes);
   EXPECT_EQ(read.sections[0].streams[1].words, wrote.sections[0].streams[1].words);

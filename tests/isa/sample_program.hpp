@@ -33,7 +33,7 @@ inline Program sample_program() {
                {"in 0", BufferKind::input, 0, 192, 64},
                {"out", BufferKind::output, 0, 10, 64},
                {"spill", BufferKind::scratch, 64, 4096, 4096}};
-  p.inputs = {{"in 0", 2, 0, {1, 3, 8, 8}, "uint8", 0.0078125, 128, "NCHW"}};
+  p.inputs = {{"in 0", 2, 0, {1, 3, 8, 8}, "uint8", 0.0078125, 128, "NCHW", "uint8"}};
   p.outputs = {{"prob", 3, 0, {1, 10}, "int8", 1.0 / 3.0, -7, "NCHW"}};
   HostStep step;
   step.name = "softmax/1";

@@ -279,6 +279,15 @@ TEST(QuantisedRefusals, weights_and_biases_that_do_not_fit) {
   EXPECT_EQ(conv_refusal(6, 0, 5), "node 'conv' (Conv): bias is 5: expected one value for each of 6 output channels");
 }
 
+TEST(QuantisedRefusals, weights_without_elements) {  // found by tests/fuzz/fuzz_model
+  EXPECT_EQ(
+      refusal_of([](GraphBuilder& b) {
+        const std::string w = b.node("DequantizeLinear", {b.constant("w", Tensor::make(DType::i8, {144, 0})), "s"});
+        b.output(b.node("QuantizeLinear", {b.node("Gemm", {b.node("Flatten", {"d"}), w}, {}, "g"), "s", "z"}));
+      }),
+      "node 'g' (Gemm): weights of 144x0 hold no element: expected at least one");
+}
+
 TEST(QuantisedRefusals, parameters_that_are_computed_or_of_other_types) {
   const auto quantised_by = [](const char* scale, const char* zero) {
     return refusal_of([&](GraphBuilder& b) {
