@@ -27,4 +27,6 @@ lint micro
 lint tiny conv.cin_lanes=12 conv.cout_lanes=8 conv.pixel_lanes=6 'conv.pixel_shapes=["6x1","2x3"]' conv.window_bytes=1152 \
   conv.depthwise_taps=3 conv.accumulators=7
 lint tiny sram.banks=1 sram.size_bytes=65536
+lint tiny edp.lanes=3 edp.pipeline_cycles=2 sram.read_latency=1
+lint tiny edp.lanes=5 edp.pipeline_cycles=9
 lint tiny axi.data_bytes=16 axi.max_burst_beats=2 axi.read_outstanding=1 load.in_flight=1 store.in_flight=1

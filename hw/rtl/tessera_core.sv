@@ -1,5 +1,5 @@
-// The RTL slice of a Tessera core: command processor, LOAD, STORE, CONV (dense), REORDER (plain copy) and the scratchpad
-// with its arbiter, behind the boundary of MACHINE.md section 2: three AXI managers, a control port, an interrupt. README.md of
+// The RTL slice of a Tessera core: command processor, LOAD, STORE, CONV, GEMM, EDP, REORDER and the scratchpad with its
+// arbiter, behind the boundary of MACHINE.md section 2: three AXI managers, a control port, an interrupt. README.md of
 // this folder says what of each instruction it takes.
 `timescale 1ns/1ps
 module tessera_core (

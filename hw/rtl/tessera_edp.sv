@@ -1,6 +1,6 @@
 // EDP: element-wise chains and pooling as one rigid pipeline with ports A, B, O (hw/models/edp and hw/models/unit
-// README.md; class RigidUnit on an EdpPlan). The walker runs in nominal engine cycles; what it asks for in engine cycle e
-// is used in e + Skew and written in e + WriteStage, behind pool, average and four operations. Refused, all of it freezes.
+// README.md; class RigidUnit on an EdpPlan). The walker runs in nominal engine cycles; what it asks for in engine cycle
+// e is used in e + Skew and written in e + WriteStage, behind pool, average and four operations. Refused, all freezes.
 `timescale 1ns/1ps
 module tessera_edp (
   input  logic                  clk_i,

@@ -9,6 +9,7 @@
 #include "hw/common/error.hpp"
 #include "hw/cosim/lockstep.hpp"
 #include "hw/cosim/random_edp.hpp"
+#include "isa/semantics/layout.hpp"
 #include "tests/hw/platform/program_builder.hpp"
 
 namespace tessera::cosim {
@@ -110,6 +111,67 @@ TEST(EdpLockstep, RandomOperations) {
   random_operations(tiny(), 1, 300, bins);
   for (const auto& [name, number] : bins) EXPECT_GE(number, 2) << name;
   EXPECT_EQ(bins.size(), 7u * 4 + 5 + 4 + 15);
+}
+
+/// A pooling of a map of c channels at address 0 to one in the second bank, constants in the fourth.
+isa::Edp pooling(EdpMode mode, int c, int in_h, int in_w, int kernel) {
+  const isa::ChipConfig chip = tiny();
+  isa::Edp e;
+  e.mode = mode;
+  e.c = static_cast<std::uint16_t>(c);
+  e.in_h = static_cast<std::uint16_t>(in_h);
+  e.in_w = static_cast<std::uint16_t>(in_w);
+  e.kh = e.kw = static_cast<std::uint8_t>(kernel);
+  e.sy = e.sx = e.dy = e.dx = 1;
+  e.h = static_cast<std::uint16_t>(in_h - kernel + 1);
+  e.w = static_cast<std::uint16_t>(in_w - kernel + 1);
+  if (mode == EdpMode::global_average) e.h = e.w = 1;
+  e.a = semantics::dense_tensor(0, semantics::map_layout(c, in_h, in_w, chip));
+  e.out = semantics::dense_tensor(chip.sram.size_bytes, semantics::map_layout(c, e.h, e.w, chip));
+  e.p_base = static_cast<std::uint32_t>(3 * chip.sram.size_bytes + 5);
+  e.lo = -128;
+  e.hi = 127;
+  return e;
+}
+
+TEST(EdpLockstep, LargeWindows) {
+  const std::int64_t size = 3 * tiny().sram.size_bytes;
+  isa::Edp average =
+      pooling(EdpMode::average_pool, 3, 24, 23, 20);  // 400 entries, of which windows at the edge need others
+  average.pad_top = average.pad_left = 3;
+  expect_equal(run(average, tiny(), size, 1));
+  average.count_include_pad = true;
+  average.pad_left = 25;  // the first windows hold padding alone
+  expect_equal(run(average, tiny(), size, 2));
+  isa::Edp maximum = pooling(EdpMode::max_pool, 5, 24, 23, 17);
+  maximum.kw = 3;  // far apart, over lines without a needed column
+  maximum.dx = 9;
+  maximum.w = 5;
+  expect_equal(run(maximum, tiny(), size, 3));
+  expect_equal(run(pooling(EdpMode::global_average, 6, 31, 29, 1), tiny(), size, 4));
+}
+
+std::string refusal(const isa::Edp& edp) {
+  try {
+    (void)run(edp, tiny(), 4096, 1);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no refusal";
+}
+
+TEST(EdpLockstep, RefusesByName) {
+  const std::string begin = "section 'main', edp instruction 0 (edp): ";
+  const std::string end = ": not in the RTL slice";
+  isa::Edp edp = pooling(EdpMode::average_pool, 1, 8, 8, 3);
+  edp.p_base = 65536 - 9 * 8 + 1;
+  EXPECT_NE(refusal(edp).find("edp.params touches SRAM 0x"), std::string::npos) << refusal(edp);
+  // All windows have four elements: entries 4 to 8 are read, but not needed.
+  edp = pooling(EdpMode::average_pool, 1, 4, 4, 3);
+  edp.in_h = edp.in_w = 2;
+  edp.pad_top = edp.pad_left = 1;
+  edp.p_base = 65536 - 8 * 8;
+  EXPECT_EQ(refusal(edp), begin + "average entries that leave the scratchpad" + end);
 }
 
 }  // namespace
