@@ -186,7 +186,7 @@ TEST_F(ProgramFiles, LengthsAreCheckedBeforeUse) {
   EXPECT_EQ(with(kContainerHeaderBytes + 11, 9, 1), "p.bin: offset 107: a buffer's kind = 9: expected a value below 5");
   EXPECT_EQ(with(12, 100, 4), "p.bin: offset 12: header of 100 bytes: expected 96");
   EXPECT_NE(with(76, 5, 4).find("found 4 bytes, expected 5 bytes of DSP code at the end"), std::string::npos);
-  EXPECT_EQ(with(8, 2, 4), "p.bin: offset 8: container version 2: expected 1; compile the model again");
+  EXPECT_EQ(with(8, 1, 4), "p.bin: offset 8: container version 1: expected 2; compile the model again");
   EXPECT_EQ(with(0, 0, 1), "p.bin: offset 0: does not begin with TESSERA1: this is no Tessera program");
 }
 
