@@ -203,5 +203,14 @@ TEST(Command, UnknownOptionsAndCommandsExitWithTwo) {
   EXPECT_EQ(tessera_command("run --help").code, 0);
 }
 
+TEST(Command, EvalRefusesOptionsThatItWouldIgnore) {
+  const std::string out = " -o " + workplace().string();
+  for (const std::string option : {"--calib x.npz", "--int16 conv", "--no-pass fold-pad"}) {
+    expect_parts(
+        tessera_command("eval net.onnx " + option + out), 2,
+        {option.substr(0, option.find(' ')) + ": eval interprets a model as it stands", "legal with quantize"});
+  }
+}
+
 }  // namespace
 }  // namespace tessera
