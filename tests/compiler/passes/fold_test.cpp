@@ -1,7 +1,11 @@
 #include "compiler/passes/fold.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "compiler/interpret/evaluate.hpp"
+#include "compiler/ir/builder.hpp"
 #include "one_node.hpp"
 
 namespace tessera::compiler {
@@ -132,6 +136,24 @@ TEST(Fold, indices_outside_name_the_node) {
   } catch (const UserError& error) {
     EXPECT_STREQ(error.what(), "node 'n' (Gather): index 2 of an axis of size 2");
   }
+}
+
+TEST(Fold, small_files_cannot_ask_for_minutes_or_all_memory) {
+  GraphBuilder b("g");
+  b.input("x", {1});
+  const std::string size = b.constant("size", int64_tensor({2}, {3000, 3000}));
+  const std::string filled = b.node("ConstantOfShape", {size});
+  b.output(b.node("Add", {"x", b.node("MatMul", {filled, filled}, {}, "product")}));  // 27 G multiplications
+  const std::string vast = b.constant("vast", int64_tensor({2}, {1 << 15, 1 << 16}));
+  b.output(b.node("Add", {"x", b.node("ConstantOfShape", {vast}, {}, "filler")}));  // 8 GiB
+  Graph graph = b.take();
+  prepare(graph, try_evaluate_node);
+  const auto stays = [&](const char* name) {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.name == name; });
+  };
+  EXPECT_TRUE(stays("product"));
+  EXPECT_TRUE(stays("filler"));
+  EXPECT_EQ(graph.constants.count(filled), 1U) << "36 MB are taken";
 }
 
 }  // namespace
