@@ -1,8 +1,8 @@
 // GEMM: a systolic array with ports A, B, P (parameters) and O as one rigid pipeline, weight-stationary and output-
 // stationary (hw/models/gemm and hw/models/unit README.md; class RigidUnit on a GemmPlan). Cursors walk the folds in
-// nominal engine cycles, one for each port, one for the steps of the array and one for the rows of a weight tile. What they
-// ask for in engine cycle e is carried out when its data have come, in e + Skew; a result line of nominal cycle n is
-// written in n + WriteStage. Refused, all of it freezes.
+// nominal engine cycles, one for each port, one for the steps of the array and one for the rows of a weight tile. What
+// they ask for in engine cycle e is carried out when its data have come, in e + Skew; a result line of nominal cycle n
+// is written in n + WriteStage. Refused, all of it freezes.
 `timescale 1ns/1ps
 module tessera_gemm (
   input  logic                    clk_i,

@@ -1,7 +1,7 @@
 // The systolic array and its accumulator rows (hw/models/gemm/README.md, "Theory"). Row r gets its A r cycles late,
-// column c its B c cycles late, so that element (r, c) works Skew + r + c cycles behind the step. A column hands over one
-// sum a cycle: weight-stationary from its last row, output-stationary from the element that has just finished. Rows of
-// sums are made straight and added to (or put into) a row of one of two accumulator halves.
+// column c its B c cycles late, so that element (r, c) works r + c engine cycles behind element (0, 0). A column hands
+// over one sum a cycle: weight-stationary from its last row, output-stationary from the element that has just finished.
+// Rows of sums are made straight and added to (or put into) a row of one of two accumulator halves.
 `timescale 1ns/1ps
 module tessera_gemm_array (
   input  logic                        clk_i,
@@ -30,8 +30,8 @@ module tessera_gemm_array (
   flags_t [Taps-1:0] flags_q;
   load_op_t [Cols-1:0] load, load_q;
 
-  assign flags[0] = '{valid: step_i.valid, begins: step_i.begins, first: step_i.first, last: step_i.valid && step_i.last,
-                      first_k: step_i.first_k, half: step_i.half, acc: step_i.acc};
+  assign flags[0] = '{valid: step_i.valid, begins: step_i.begins, first: step_i.first,
+                      last: step_i.valid && step_i.last, first_k: step_i.first_k, half: step_i.half, acc: step_i.acc};
   assign flags[Taps:1] = flags_q;
   for (genvar c = 0; c < Cols; c++) begin : g_load
     if (c == 0) begin : g_first

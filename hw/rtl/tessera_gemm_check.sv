@@ -1,5 +1,6 @@
 // Does a GEMM head keep the rules of its fields, and stay inside the scratchpad? (Fields, then ranges, of
-// isa/semantics/legal.hpp; the limits of single fields are the decoder's.) Matrices in whole lines, parameters in bytes.
+// isa/semantics/legal.hpp; the limits of single fields are the decoder's.) Matrices count in whole lines, parameters
+// in bytes.
 `timescale 1ns/1ps
 module tessera_gemm_check (
   input  tessera_isa_pkg::gemm_body_t gemm_i,

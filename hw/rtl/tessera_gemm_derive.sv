@@ -47,12 +47,11 @@ module tessera_gemm_derive (
 
   function automatic cycle_t interval_of(input logic [15:0] steps, input logic stationary_b, input logic blocks,
                                          input cycle_t step_cycles, input cycle_t load_cycles, input cycle_t params);
-    cycle_t own, interval;
+    cycle_t own, whole_blocks, interval;
     own = cycle_t'(steps) * step_cycles;
+    whole_blocks = (cycle_t'(steps) + cycle_t'(Rows - 1)) / cycle_t'(Rows) * cycle_t'(Rows);
     interval = Overlap ? greatest(own, load_cycles) : load_cycles + own + cycle_t'(Fill);
-    if (blocks) begin
-      interval = greatest(interval, (cycle_t'(steps) + cycle_t'(Rows - 1)) / cycle_t'(Rows) * cycle_t'(Rows) * step_cycles);
-    end
+    if (blocks) interval = greatest(interval, whole_blocks * step_cycles);
     if (!stationary_b) interval = greatest(interval, cycle_t'(Rows * LinesOfCols));
     return greatest(interval, params);
   endfunction

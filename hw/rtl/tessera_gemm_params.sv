@@ -1,5 +1,5 @@
-// Port P: the parameters of an n tile, read in front of its first sums (hw/models/gemm/README.md, "Reads"), and kept until
-// its last result. Parameters of the instruction take their place without per_column.
+// Port P: the parameters of an n tile, read in front of its first sums (hw/models/gemm/README.md, "Reads"), and kept
+// until its last result. Parameters of the instruction take their place without per_column.
 `timescale 1ns/1ps
 module tessera_gemm_params (
   input  logic                          clk_i,
