@@ -15,8 +15,15 @@ constexpr std::array<int, 4> kDeepest = {4, 12, 24, 64};  // layers of a group, 
 constexpr std::size_t kStates = 64;                       // kept at a cut
 constexpr std::size_t kFreePlacements = 4;                // new maps of a group whose placements are all tried
 constexpr double kChunkOverhead = 40;                     // cycles of an instruction beside its work
+// By level: the part that is gained of the cycles that more rows at once can gain.
+constexpr std::array<double, 8> kGains = {1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0};
+constexpr double kLeastGain = 0.99;  // of a layer's cycles, for a further choice
+constexpr double kImportUnits = 2;   // LOAD and REORDER lay every other part of an image
 constexpr double kInstructionBytes = 128;
 constexpr double kLoadBytes = 64;
+
+/// Its rows are windows of the input's.
+bool reads_rows(const Layer& l) { return l.kind == LayerKind::conv || l.kh > 1; }
 
 bool contains(const std::vector<int>& sorted, int value) {
   return std::binary_search(sorted.begin(), sorted.end(), value);
@@ -64,11 +71,24 @@ void FusionSearch::extend(int cut, int state) {
   if (can_fuse(layer(cut), chip_)) extend_by_groups(cut, state);
 }
 
+FusionSearch::State FusionSearch::follow(const State& from, int cut, int state, const GroupPlan& plan,
+                                         const std::vector<int>& live, const std::vector<int>& newly_spilled) {
+  State next;
+  next.spilled = live;
+  next.cost = from.cost;
+  next.ahead = from.ahead;
+  next.from_cut = cut;
+  next.from_state = state;
+  next.group = plan;
+  next.newly_spilled = newly_spilled;
+  return next;
+}
+
 void FusionSearch::offer(int cut, State next) {
   std::vector<State>& states = cuts_[static_cast<std::size_t>(cut)];
   for (State& s : states) {
     if (s.spilled != next.spilled) continue;
-    if (next.cost < s.cost) s = std::move(next);
+    if (next.cost - next.ahead < s.cost - s.ahead) s = std::move(next);
     return;
   }
   states.push_back(std::move(next));
@@ -139,9 +159,18 @@ std::int64_t FusionSearch::room(int first, int end) const {
   return static_cast<std::int64_t>(static_cast<double>(sram_lines_) * (1.0 - margin));
 }
 
-double FusionSearch::worth(double busy, double bytes) const {
-  return std::max(busy, bytes / cost_.dram_bytes_per_cycle()) +
-         options_.byte_share * bytes / cost_.dram_bytes_per_cycle();
+/// Traffic runs ahead of its layers as far as free SRAM holds it; what must be there at the beginning and is not, is
+/// waited for.
+void FusionSearch::add(State& state, const Load& load) const {
+  const double rate = cost_.dram_bytes_per_cycle();
+  const double first = load.first_bytes / rate;
+  const double rest = (load.bytes - load.first_bytes) / rate;
+  const double wait = std::max(0.0, first - state.ahead);
+  state.ahead = std::max(0.0, state.ahead - first);
+  const double run = std::max(load.busy, rest - state.ahead);
+  state.ahead =
+      std::clamp(state.ahead + run - rest, 0.0, static_cast<double>(load.free_lines * chip_.sram.line_bytes) / rate);
+  state.cost += wait + run + options_.byte_share * load.bytes / rate;
 }
 
 const std::vector<LayerPlan>& FusionSearch::plans(int id, const std::vector<bool>& spilled) {
@@ -178,7 +207,9 @@ void FusionSearch::extend_by_layer(int cut, int state) {
     std::sort(now.begin(), now.end());
     const std::int64_t free = room(cut, cut + 1) - resident_lines(cut, cut + 1, now, over);
     if (free < 0) return;
-    State next{live, from.cost, cut, state, {cut, cut + 1, 0, false}, newly};
+    GroupPlan alone;
+    alone.steps = 0;
+    State next = follow(from, cut, state, alone, live, newly);
     double imports = 0;
     for (const int r : own) {
       if (!contains(now, r) && root(r).imported && root(r).first_layer >= cut) imports += map_bytes(r);
@@ -192,40 +223,66 @@ void FusionSearch::extend_by_layer(int cut, int state) {
       const double tiles = std::ceil(static_cast<double>(l.out.h) / static_cast<double>(plan->tile_rows)) *
                            std::ceil(static_cast<double>(l.out.c) / static_cast<double>(plan->tile_channels)) *
                            static_cast<double>(l.out.n);
-      next.cost += worth(plan->estimate, plan->bytes + imports + tiles * kInstructionBytes * 2);
+      add(next, {plan->estimate, plan->bytes + imports + tiles * kInstructionBytes * 2, 0, free - plan->lines()});
     } else if (l.kind == LayerKind::move) {
       double bytes = imports;
       for (const int r : own) {
         if (contains(now, r)) bytes += map_bytes(r);
       }
-      next.cost += worth(0, bytes);
+      add(next, {0, bytes, 0, free});
     }
     offer(cut + 1, std::move(next));
   });
 }
 
-/// Stripe heights to try, as numbers of steps, most first.
-std::vector<std::int64_t> FusionSearch::step_counts(int first, int end) const {
-  std::int64_t tallest = 1;
+/// Lines that buffers around the layer hold for rows that it makes at once, roughly.
+double FusionSearch::rows_lines(int id, std::int64_t rows) const {
+  const Layer& l = layer(id);
+  const Root& in = root(graph_.values[static_cast<std::size_t>(l.inputs[0])].root);
+  const std::int64_t read = reads_rows(l) ? rows * l.sy : rows;
+  return static_cast<double>(buffer_lines(root(l.output_root), rows, chip_) + buffer_lines(in, read, chip_));
+}
+
+/// From one row at a time on, whichever layer gains most cycles for the lines it takes makes more rows at once, until
+/// the level's part of all that can be gained is.
+GroupPlan FusionSearch::group_plan(int first, int end, int level) {
+  GroupPlan plan;
+  plan.first = first;
+  plan.end = end;
+  plan.level = level;
+  std::vector<std::size_t> at;  // by layer: choice
+  double left = 0;              // to gain
   for (int id = first; id < end; ++id) {
-    bool read = false;
-    for (int other = id + 1; other < end; ++other) {
-      const Layer& l = layer(other);
-      for (const int t : l.inputs) {
-        read = read || graph_.values[static_cast<std::size_t>(t)].root == layer(id).output_root;
+    at.push_back(0);
+    left += chunk_choices(id).front().cycles - chunk_choices(id).back().cycles;
+  }
+  left *= kGains[static_cast<std::size_t>(level)];
+  while (left > 0) {
+    double best = 0;
+    int chosen = -1;
+    std::size_t to = 0;
+    for (int id = first; id < end; ++id) {
+      const std::vector<ChunkRows>& all = chunk_choices(id);
+      const ChunkRows& now = all[at[static_cast<std::size_t>(id - first)]];
+      for (std::size_t c = at[static_cast<std::size_t>(id - first)] + 1; c < all.size(); ++c) {
+        const double lines = rows_lines(id, all[c].rows) - rows_lines(id, now.rows);
+        const double ratio = (now.cycles - all[c].cycles) / std::max(1.0, lines);
+        if (ratio <= best) continue;
+        best = ratio;
+        chosen = id;
+        to = c;
       }
     }
-    if (!read || id == end - 1) tallest = std::max(tallest, layer(id).out.h);
+    if (chosen < 0) break;
+    std::size_t& choice = at[static_cast<std::size_t>(chosen - first)];
+    left -= chunk_choices(chosen)[choice].cycles - chunk_choices(chosen)[to].cycles;
+    choice = to;
   }
-  std::vector<std::int64_t> steps;
   for (int id = first; id < end; ++id) {
-    if (layer(id).wished_rows > 0) return {ceil_div(layer(id).out.h, layer(id).wished_rows)};
+    plan.rows.push_back(chunk_choices(id)[at[static_cast<std::size_t>(id - first)]].rows);
   }
-  for (std::int64_t rows = 1; rows<tallest; rows = options_.effort> 1 ? std::max(rows + 1, rows * 4 / 3) : rows * 2) {
-    const std::int64_t count = ceil_div(tallest, rows);
-    if (steps.empty() || steps.back() != count) steps.push_back(count);
-  }
-  return steps;
+  plan.steps = ceil_div(layer(end - 1).out.h, plan.rows.back());
+  return plan;
 }
 
 std::int64_t FusionSearch::constant_lines(int id) const {
@@ -245,15 +302,19 @@ void FusionSearch::extend_by_groups(int cut, int state) {
     weights += constant_lines(end - 1);
     if (weights > sram_lines_) break;
     if (!can_group(graph_, cut, end, chip_)) continue;
-    for (const std::int64_t steps : step_counts(cut, end)) {
-      if (fact({cut, end, steps, false}).least_lines > room(cut, end)) break;
-      for (const bool ahead : {false, true}) try_group(cut, state, {cut, end, steps, ahead});
+    for (int level = static_cast<int>(kGains.size()); level-- > 0;) {
+      GroupPlan plan = group_plan(cut, end, level);
+      if (fact(plan).least_lines > room(cut, end)) break;
+      for (const bool ahead : {false, true}) {
+        plan.ahead = ahead;
+        try_group(cut, state, plan);
+      }
     }
   }
 }
 
 FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
-  const auto key = std::make_tuple(plan.first, plan.end, plan.steps, plan.ahead);
+  const auto key = std::make_tuple(plan.first, plan.end, plan.level, plan.ahead);
   const auto found = facts_.find(key);
   if (found != facts_.end()) return found->second;
   GroupFact f;
@@ -287,20 +348,43 @@ FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
   return facts_.emplace(key, std::move(f)).first->second;
 }
 
+double FusionSearch::chunk_cycles(int id, const Rows& rows) {
+  const auto key = std::make_tuple(id, rows.first, rows.end);
+  const auto known = chunk_cycles_.find(key);
+  if (known != chunk_cycles_.end()) return known->second;
+  const Layer& l = layer(id);
+  const Tile tile{0, rows, {0, l.out.c}};
+  const double cycles = l.kind == LayerKind::conv ? best_split(l, graph_, tile, cost_).cycles
+                                                  : static_cast<double>(cost_.edp(edp_geometry(l, graph_, tile)));
+  return chunk_cycles_.emplace(key, cycles + kChunkOverhead).first->second;
+}
+
+/// Fewer cycles with more rows; what gains nothing is left out.
+const std::vector<FusionSearch::ChunkRows>& FusionSearch::chunk_choices(int id) {
+  std::vector<ChunkRows>& choices = chunk_choices_[id];
+  if (!choices.empty()) return choices;
+  const std::int64_t height = layer(id).out.h;
+  const auto cycles = [&](std::int64_t rows) {
+    const std::int64_t first = (height - rows) / 2;  // away from the padding
+    return chunk_cycles(id, {first, first + rows}) * static_cast<double>(height) / static_cast<double>(rows);
+  };
+  if (layer(id).wished_rows > 0) {
+    choices = {{layer(id).wished_rows, cycles(layer(id).wished_rows)}};
+    return choices;
+  }
+  for (std::int64_t rows = 1;; rows = std::min(height, std::max(rows + 1, rows * 4 / 3))) {
+    const double now = cycles(rows);
+    if (choices.empty() || now < kLeastGain * choices.back().cycles) choices.push_back({rows, now});
+    if (rows == height) break;
+  }
+  return choices;
+}
+
 void FusionSearch::time_group(const GroupPlan& plan, GroupFact& f) {
   f.timed = true;
   const std::vector<bool> none(graph_.roots.size(), false);
   for (const GroupChunk& chunk : trace_group(graph_, plan, none).chunks) {
-    const Layer& l = layer(chunk.layer);
-    const auto key = std::make_tuple(chunk.layer, chunk.rows.first, chunk.rows.end);
-    auto known = chunk_cycles_.find(key);
-    if (known == chunk_cycles_.end()) {
-      const Tile tile{0, chunk.rows, {0, l.out.c}};
-      const double cycles = l.kind == LayerKind::conv ? best_split(l, graph_, tile, cost_).cycles
-                                                      : static_cast<double>(cost_.edp(edp_geometry(l, graph_, tile)));
-      known = chunk_cycles_.emplace(key, cycles).first;
-    }
-    (l.kind == LayerKind::conv ? f.conv : f.edp) += known->second + kChunkOverhead;
+    (layer(chunk.layer).kind == LayerKind::conv ? f.conv : f.edp) += chunk_cycles(chunk.layer, chunk.rows);
   }
 }
 
@@ -325,6 +409,7 @@ void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {
     std::sort(now.begin(), now.end());
     std::int64_t lines = resident_lines(plan.first, plan.end, now, f.in_place) + f.weight_lines;
     double bytes = f.constant_bytes + images * f.instruction_bytes;
+    double imports = 0;  // line writes: one for the pixels of a line and channel
     for (const RootFact& r : f.roots) {
       if (!contains(now, r.root)) {
         if (root(r.root).imported && root(r.root).first_layer >= plan.first) bytes += map_bytes(r.root);
@@ -332,10 +417,17 @@ void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {
       }
       lines += r.buffer_lines;
       if (r.read && !r.written) bytes += map_bytes(r.root);
+      if (r.read && root(r.root).imported) {
+        const Root& image = root(r.root);
+        imports += static_cast<double>(image.shape.c * buffer_lines(image, image.shape.h, chip_)) /
+                   static_cast<double>(ceil_div(image.shape.c, chip_.layout.channel_block));
+      }
       if (r.written && !r.inside) bytes += map_bytes(r.root);
     }
     if (lines > available) return;
-    offer(plan.end, {live, from.cost + worth(busy, bytes), cut, state, plan, newly});
+    State next = follow(from, cut, state, plan, live, newly);
+    add(next, {std::max(busy, images * imports / kImportUnits), bytes, f.constant_bytes, available - lines});
+    offer(plan.end, std::move(next));
   });
 }
 

@@ -24,7 +24,7 @@ namespace tessera::compiler {
 struct FusionOptions {
   int effort = 1;           // 0..3: longer groups, more stripe heights
   int deepest = 0;          // most layers of a group; 0: as many as the effort allows
-  double byte_share = 0.3;  // of the time that DRAM traffic takes, what it counts even when it is hidden
+  double byte_share = 3.0;  // of the time that DRAM traffic takes, what it counts even when it is hidden
 };
 
 struct FusionPlan {
@@ -59,6 +59,7 @@ class FusionSearch {
   struct State {
     std::vector<int> spilled;  // of the roots that live across the cut, ascending
     double cost = 0;
+    double ahead = 0;  // cycles of DRAM traffic that are done before their layers begin
     int from_cut = -1, from_state = -1;
     GroupPlan group;  // steps 0: a layer by its layer plan
     std::vector<int> newly_spilled;
@@ -70,14 +71,24 @@ class FusionSearch {
   [[nodiscard]] std::int64_t map_lines(int root) const { return map_lines_[static_cast<std::size_t>(root)]; }
   [[nodiscard]] double map_bytes(int root) const;
   [[nodiscard]] std::vector<int> touched(int first, int end) const;
-  [[nodiscard]] std::vector<std::int64_t> step_counts(int first, int end) const;
+  [[nodiscard]] GroupPlan group_plan(int first, int end, int level);
   [[nodiscard]] std::int64_t constant_lines(int id) const;
   GroupFact& fact(const GroupPlan& plan);
+  [[nodiscard]] double chunk_cycles(int id, const Rows& rows);
+  /// Rows that a layer makes at once, and its cycles in all then.
+  struct ChunkRows {
+    std::int64_t rows = 1;
+    double cycles = 0;
+  };
+  const std::vector<ChunkRows>& chunk_choices(int id);
+  [[nodiscard]] double rows_lines(int id, std::int64_t rows) const;
   void time_group(const GroupPlan& plan, GroupFact& fact);
   void extend(int cut, int state);
   void extend_by_layer(int cut, int state);
   void extend_by_groups(int cut, int state);
   void try_group(int cut, int state, const GroupPlan& plan);
+  [[nodiscard]] static State follow(const State& from, int cut, int state, const GroupPlan& plan,
+                                    const std::vector<int>& live, const std::vector<int>& newly_spilled);
   void offer(int cut, State next);
   /// Calls visit(spilled outliving roots) for the placements of roots that are new in [first, end) and live on.
   template <typename Visit>
@@ -85,7 +96,14 @@ class FusionSearch {
   [[nodiscard]] std::int64_t resident_lines(int first, int end, const std::vector<int>& spilled,
                                             const std::vector<int>& in_place) const;
   [[nodiscard]] std::int64_t room(int first, int end) const;
-  [[nodiscard]] double worth(double busy, double bytes) const;
+  /// What a step of the search does to units and DRAM.
+  struct Load {
+    double busy = 0;         // cycles of the unit that is busy longest
+    double bytes = 0;        // of DRAM traffic
+    double first_bytes = 0;  // the part of it that must be there at the beginning
+    std::int64_t free_lines = 0;
+  };
+  void add(State& state, const Load& load) const;
   const std::vector<LayerPlan>& plans(int id, const std::vector<bool>& spilled);
 
   const LayerGraph& graph_;
@@ -93,10 +111,11 @@ class FusionSearch {
   UnitCost& cost_;
   const isa::ChipConfig& chip_;
   FusionOptions options_;
-  std::vector<std::int64_t> map_lines_;  // by root, whole
-  std::map<std::tuple<int, int, std::int64_t, bool>, GroupFact> facts_;
+  std::vector<std::int64_t> map_lines_;                         // by root, whole
+  std::map<std::tuple<int, int, int, bool>, GroupFact> facts_;  // first, end, level, ahead
   std::map<LayerKey, std::vector<LayerPlan>> plans_;
   std::map<std::tuple<int, std::int64_t, std::int64_t>, double> chunk_cycles_;  // layer, rows
+  std::map<int, std::vector<ChunkRows>> chunk_choices_;                         // by layer
   std::vector<std::vector<State>> cuts_;
   std::int64_t sram_lines_ = 0;
   const std::vector<double>* margin_ = nullptr;

@@ -23,8 +23,6 @@ class Tracer {
 
   GroupTrace trace() {
     find_roots();
-    set_targets();
-    set_leads();
     write_chunks();
     find_heights();
     return std::move(out_);
@@ -40,8 +38,7 @@ class Tracer {
     std::vector<int> writers;  // layers of the group
     std::vector<Reader> readers;
     bool streamed = false;
-    std::vector<std::int64_t> targets;  // streamed: rows loaded after each step
-    std::int64_t lead = 0;
+    std::int64_t loaded = 0;  // rows
   };
 
   [[nodiscard]] const Layer& layer(int id) const { return graph_.layers[static_cast<std::size_t>(id)]; }
@@ -53,10 +50,9 @@ class Tracer {
   RootUse& use(int index) {
     auto found = std::find_if(uses_.begin(), uses_.end(), [&](const RootUse& u) { return u.root == index; });
     if (found != uses_.end()) return *found;
-    uses_.push_back({index, {}, {}, false, {}, 0});
+    uses_.push_back({index, {}, {}, false, 0});
     return uses_.back();
   }
-  [[nodiscard]] std::int64_t last_step() const { return group_.steps - 1; }
 
   void find_roots() {
     for (int id = group_.first; id < group_.end; ++id) {
@@ -85,77 +81,53 @@ class Tracer {
     return is_residual(l, r.operand) ? done : input_rows(l, {done, done + 1}).first;
   }
 
-  /// From the last layer to the first: how far each is after each step.
-  void set_targets() {
-    targets_.assign(static_cast<std::size_t>(group_.end - group_.first), {});
-    for (int id = group_.end; id-- > group_.first;) {
-      const Layer& l = layer(id);
-      std::vector<std::int64_t>& target = targets_[at(id)];
-      bool drives = true;  // nobody in the group says how fast
-      for (const Reader& r : use(l.output_root).readers) {
-        if (r.layer > id && !reads_all(layer(r.layer))) drives = false;
-      }
-      for (std::int64_t s = 0; s < group_.steps; ++s) {
-        std::int64_t end = drives || s == last_step() ? l.out.h * (s + 1) / group_.steps : 0;
-        for (const Reader& r : use(l.output_root).readers) {
-          if (r.layer > id) end = std::max(end, need(r, targets_[at(r.layer)][static_cast<std::size_t>(s)]));
-        }
-        target.push_back(end);
-      }
-    }
-    for (RootUse& u : uses_) {
-      if (!u.streamed) continue;
-      for (std::int64_t s = 0; s < group_.steps; ++s) {
-        std::int64_t end = 0;
-        for (const Reader& r : u.readers) {
-          end = std::max(end, need(r, targets_[at(r.layer)][static_cast<std::size_t>(s)]));
-        }
-        u.targets.push_back(end);
-      }
-    }
+  /// Rows that the layer makes at once.
+  [[nodiscard]] std::int64_t chunk_rows(int id) const {
+    return group_.rows.empty() ? ceil_div(layer(id).out.h, group_.steps) : group_.rows[at(id)];
   }
 
-  /// How many steps each layer and each load is ahead of the last layer.
-  void set_leads() {
-    leads_.assign(targets_.size(), 0);
-    for (int id = group_.end; id-- > group_.first;) {
-      for (const Reader& r : use(layer(id).output_root).readers) {
-        if (r.layer <= id) continue;
-        const bool other = group_.ahead && unit_of(layer(id)) != unit_of(layer(r.layer));
-        leads_[at(id)] = std::max(leads_[at(id)], leads_[at(r.layer)] + (other ? 1 : 0));
-      }
-    }
-    for (RootUse& u : uses_) {
-      if (!u.streamed) continue;
-      for (const Reader& r : u.readers) u.lead = std::max(u.lead, leads_[at(r.layer)] + (group_.ahead ? 1 : 0));
-    }
+  /// Nobody in the group says how fast: the steps do.
+  [[nodiscard]] bool drives(int id) {
+    const std::vector<Reader>& readers = use(layer(id).output_root).readers;
+    return std::none_of(readers.begin(), readers.end(),
+                        [&](const Reader& r) { return r.layer > id && !reads_all(layer(r.layer)); });
   }
 
   void write_chunks() {
-    std::int64_t most = 0;
-    for (const std::int64_t lead : leads_) most = std::max(most, lead);
-    for (const RootUse& u : uses_) most = std::max(most, u.lead);
-    std::vector<std::int64_t> done(targets_.size(), 0);
-    std::vector<std::int64_t> loaded(uses_.size(), 0);
-    // 1. The part of a step that is ahead comes first: its queue is another one, or its reader follows at once.
-    const auto chunk = [&](std::int64_t s, std::int64_t lead, const std::vector<std::int64_t>& targets,
-                           std::int64_t& at_row, int id, bool load, int index) {
-      const std::int64_t step = std::min(s + lead, last_step());
-      if (step < 0) return;
-      const std::int64_t end = targets[static_cast<std::size_t>(step)];
-      if (end <= at_row) return;
-      out_.chunks.push_back({id, load, index, {at_row, end}});
-      at_row = end;
-    };
-    for (std::int64_t s = -most; s < group_.steps; ++s) {
-      for (std::size_t u = 0; u < uses_.size(); ++u) {
-        if (!uses_[u].streamed) continue;
-        chunk(s, uses_[u].lead, uses_[u].targets, loaded[u], uses_[u].readers.front().layer, true, uses_[u].root);
-      }
-      for (int id = group_.first; id < group_.end; ++id) {
-        chunk(s, leads_[at(id)], targets_[at(id)], done[at(id)], id, false, layer(id).output_root);
-      }
+    done_.assign(static_cast<std::size_t>(group_.end - group_.first), 0);
+    std::vector<int> drivers;
+    for (int id = group_.first; id < group_.end; ++id) {
+      if (drives(id)) drivers.push_back(id);
     }
+    for (std::int64_t s = 0; s < group_.steps; ++s) {
+      for (const int id : drivers) pull(id, layer(id).out.h * (s + 1) / group_.steps);
+    }
+    for (int id = group_.first; id < group_.end; ++id) pull(id, layer(id).out.h);  // rows that nobody here reads
+  }
+
+  /// Makes the layer's rows at least up to `end`, chunk by chunk, each when what it reads is there.
+  void pull(int id, std::int64_t end) {
+    const Layer& l = layer(id);
+    const std::int64_t most = chunk_rows(id);
+    while (done_[at(id)] < end) {
+      const std::int64_t next = std::min(l.out.h, done_[at(id)] + most);
+      const std::int64_t ahead = group_.ahead ? std::min(next + most, l.out.h) : next;
+      for (std::size_t i = 0; i < l.inputs.size(); ++i) {
+        RootUse& u = use(root_of(l, i));
+        if (u.streamed) load(u, need({id, i}, ahead));
+        for (const int writer : u.writers) {
+          if (writer < id) pull(writer, need({id, i}, unit_of(layer(writer)) == unit_of(l) ? next : ahead));
+        }
+      }
+      out_.chunks.push_back({id, false, l.output_root, {done_[at(id)], next}});
+      done_[at(id)] = next;
+    }
+  }
+
+  void load(RootUse& u, std::int64_t end) {
+    if (u.loaded >= end) return;
+    out_.chunks.push_back({u.readers.front().layer, true, u.root, {u.loaded, end}});
+    u.loaded = end;
   }
 
   /// A layer that may write over its operand does so in this group only if the other readers are done with the rows.
@@ -172,7 +144,7 @@ class Tracer {
 
   /// Walks the chunks: a buffer holds what was written and somebody still reads.
   void find_heights() {
-    std::vector<std::int64_t> done(targets_.size(), 0), written(uses_.size(), 0), height(uses_.size(), 0);
+    std::vector<std::int64_t> done(done_.size(), 0), written(uses_.size(), 0), height(uses_.size(), 0);
     std::vector<std::int64_t> tallest(uses_.size(), 0);  // chunk
     for (const GroupChunk& c : out_.chunks) {
       std::size_t u = 0;
@@ -204,8 +176,7 @@ class Tracer {
   const GroupPlan& group_;
   const std::vector<bool>& spilled_;
   std::vector<RootUse> uses_;
-  std::vector<std::vector<std::int64_t>> targets_;  // by layer and step: rows made
-  std::vector<std::int64_t> leads_;
+  std::vector<std::int64_t> done_;  // by layer: rows made
   GroupTrace out_;
 };
 

@@ -17,7 +17,9 @@ namespace tessera::compiler {
 struct GroupPlan {
   int first = 0, end = 0;
   std::int64_t steps = 1;
-  bool ahead = false;  // a layer on another unit than its reader's works one step ahead of it, so that both run
+  bool ahead = false;  // LOAD, and a layer on another unit than its reader's, work one chunk ahead, so that both run
+  std::vector<std::int64_t> rows;  // by layer of the group: that it makes at once; empty: its part of a step
+  int level = 0;                   // of the search, from high buffers and busy units to low buffers
 };
 
 /// Rows of one image that a layer makes, or that come from DRAM into a line buffer.

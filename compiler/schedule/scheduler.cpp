@@ -19,7 +19,7 @@ constexpr std::int64_t kBufferAlign = 256;
 constexpr double kComputeShare = 0.7;
 constexpr double kLeastMargin = 0.02;  // of the SRAM, that a search leaves free for what sizes alone do not say
 constexpr double kMarginStep = 0.04;   // more of it for layers that found no room
-constexpr int kMostSearches = 40;
+constexpr int kMostSearches = 60;
 constexpr int kMostFailures = 8;  // of a layer's plan to fragmentation, before a map is spilled for it
 
 /// Dense or folded: whichever the engine does faster on a strip of the layer.
@@ -202,15 +202,18 @@ class Maker {
       if (!plan.found) break;
       choices.spilled = plan.spilled;
       choices.groups = plan.groups;
-      for (const bool packed : {false, true}) {
-        choices.packed = packed;
+      choices.packed = false;
+      choices.fragmentation.assign(layers_.layers.size(), 0);
+      for (bool again = true; again;) {
         Walk walk(layers_, constants_, choices, cost_, options_.nhwc_inputs);
         walk.scratch_bytes = round_up(scratch, kBufferAlign);
         const std::int64_t maps = walk.scratch_bytes;
         try {
           walk.run();
         } catch (const NoRoom& no_room) {
-          if (packed) leave_more(plan, no_room.layer, margin);
+          const Rows group = group_of(plan, no_room.layer);
+          again = pack_more(group, choices);
+          if (!again) leave_more(group, margin);
           continue;
         }
         take_result(walk, maps, choices.spilled);
@@ -220,15 +223,27 @@ class Maker {
     walk();
   }
 
-  /// More slack for the layer that found no room and all of its group.
-  static void leave_more(const FusionPlan& plan, int layer, std::vector<double>& margin) {
-    int first = layer, end = layer + 1;
+  /// The layers of the group that the layer is in; itself when it is in none.
+  static Rows group_of(const FusionPlan& plan, int layer) {
     for (const GroupPlan& group : plan.groups) {
-      if (group.first > layer || group.end <= layer) continue;
-      first = group.first;
-      end = group.end;
+      if (group.first <= layer && layer < group.end) return {group.first, group.end};
     }
-    for (int id = first; id < end; ++id) margin[static_cast<std::size_t>(id)] += kMarginStep;
+    return {layer, layer + 1};
+  }
+
+  /// Maps side by side, then these layers' buffers too; false: both is done already.
+  static bool pack_more(const Rows& layers, WalkChoices& choices) {
+    if (!choices.packed) return choices.packed = true;
+    if (choices.fragmentation[static_cast<std::size_t>(layers.first)] >= kPackFrom) return false;
+    for (std::int64_t id = layers.first; id < layers.end; ++id) {
+      choices.fragmentation[static_cast<std::size_t>(id)] = kPackFrom;
+    }
+    return true;
+  }
+
+  /// More slack for the layers that found no room.
+  static void leave_more(const Rows& layers, std::vector<double>& margin) {
+    for (std::int64_t id = layers.first; id < layers.end; ++id) margin[static_cast<std::size_t>(id)] += kMarginStep;
   }
 
   /// Whether the engines' time of all layers comes near what the constants take on the DRAM.
@@ -247,14 +262,16 @@ class Maker {
     std::size_t largest = spilled.size();
     for (std::size_t r = 0; r < spilled.size(); ++r) {
       const Root& root = layers_.roots[r];
-      if (spilled[r] || root.keep || root.first_layer > no_room.layer || root.last_layer < no_room.layer || root.first_layer < 0)
+      if (spilled[r] || root.keep || root.first_layer > no_room.layer || root.last_layer < no_room.layer ||
+          root.first_layer < 0)
         continue;
       if (largest == spilled.size() || sram_bytes_of(r) > sram_bytes_of(largest)) largest = r;
     }
     if (largest == spilled.size()) {
       const Layer& layer = layers_.layers[static_cast<std::size_t>(no_room.layer)];
-      user_error(wishes_at(layers_, no_room.layer), layer.node->name, ": ", layer.node->onnx_op, " does not fit the SRAM of ", chip_.name, " (",
-                 chip_.sram.banks * chip_.sram.size_bytes, " bytes a core) even tile by tile: ", no_room.what,
+      user_error(wishes_at(layers_, no_room.layer), layer.node->name, ": ", layer.node->onnx_op,
+                 " does not fit the SRAM of ", chip_.name, " (", chip_.sram.banks * chip_.sram.size_bytes,
+                 " bytes a core) even tile by tile: ", no_room.what,
                  "; legal is a larger sram.size_bytes or a smaller map");
     }
     spilled[largest] = true;

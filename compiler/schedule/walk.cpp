@@ -179,7 +179,7 @@ void Walk::import_resident(int id) {
     for (std::int64_t n = 0; n < root.shape.n; ++n) {
       bool mine = false;  // LOAD's chunk
       for (const Rows& rows : cut({0, root.shape.h}, kImportChunks, 1)) {
-        if (!mine && import_reordered(id, image, index, n, rows)) {
+        if (!mine && import_reordered(id, image, index, n, rows, resident_view(index, n))) {
           mine = choices_.share_imports;
           continue;
         }
@@ -200,12 +200,12 @@ void Walk::import_resident(int id) {
 /// LOAD writes an NCHW image pixel by pixel, a line for each channel of its few pixels. Where that takes longer than
 /// the bytes need on the DRAM, the rows come as they lie and REORDER puts them in place, so that LOAD is free for
 /// weights.
-bool Walk::import_reordered(int id, const Image& image, int root, std::int64_t n, const Rows& rows) {
+bool Walk::import_reordered(int id, const Image& image, int root, std::int64_t n, const Rows& rows,
+                            const SramView& to) {
   const MapShape& s = graph_.roots[static_cast<std::size_t>(root)].shape;
   const DramMap map = image_map(image, s, graph_.roots[static_cast<std::size_t>(root)].channels_last);
   const std::int64_t cb = chip_.layout.channel_block;
   const std::int64_t line = chip_.sram.line_bytes;
-  const SramView to = resident_view(root, n);
   const double line_writes = static_cast<double>(rows.count() * s.c * to.row_lines);
   const double beats = static_cast<double>(rows.count() * s.c * s.w) / cost_.dram_bytes_per_cycle();
   const std::int64_t plane_lines = ceil_div(rows.count() * s.w, line);
@@ -223,21 +223,23 @@ bool Walk::import_reordered(int id, const Image& image, int root, std::int64_t n
     load.tile = text;
     load.body = piece.body;
   }
-  isa::Reorder reorder;
-  put(reorder.src_base, raw.first * line);
-  put(reorder.dst_base, to.line_of(rows.first, 0) * line);
-  put(reorder.run_bytes, 1);
-  const auto loop = [&](std::size_t d, std::int64_t count, std::int64_t src, std::int64_t dst) {
-    put(reorder.dims[d].count, count);
-    put(reorder.dims[d].src_stride, src);
-    put(reorder.dims[d].dst_stride, dst);
-  };
-  loop(3, s.c, plane_lines * line, 1);
-  loop(4, rows.count(), s.w, to.row_lines * line);
-  loop(5, s.w, 1, cb);
-  WorkItem& copy = item(0, isa::QueueId::reorder, id);
-  copy.tile = text;
-  copy.body = reorder;
+  for (const Rows& run : to.straight(rows)) {
+    isa::Reorder reorder;
+    put(reorder.src_base, raw.first * line + (run.first - rows.first) * s.w);
+    put(reorder.dst_base, to.line_of(run.first, 0) * line);
+    put(reorder.run_bytes, 1);
+    const auto loop = [&](std::size_t d, std::int64_t count, std::int64_t src, std::int64_t dst) {
+      put(reorder.dims[d].count, count);
+      put(reorder.dims[d].src_stride, src);
+      put(reorder.dims[d].dst_stride, dst);
+    };
+    loop(3, s.c, plane_lines * line, 1);
+    loop(4, run.count(), s.w, to.row_lines * line);
+    loop(5, s.w, 1, cb);
+    WorkItem& copy = item(0, isa::QueueId::reorder, id);
+    copy.tile = text;
+    copy.body = reorder;
+  }
   release(0, raw);
   return true;
 }

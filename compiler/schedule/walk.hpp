@@ -98,7 +98,7 @@ class Walk {
   void place_root(int id, int root, bool leaves);
   void write_over(int id);
   void import_resident(int id);
-  bool import_reordered(int id, const Image& image, int root, std::int64_t n, const Rows& rows);
+  bool import_reordered(int id, const Image& image, int root, std::int64_t n, const Rows& rows, const SramView& to);
   void share(int id, std::uint8_t core, const Rows& rows, const Rows& channels);
   [[nodiscard]] LayerPlan choose_plan(int id, std::uint8_t core, const LayerSite& site);
   ConstantTile load_constants(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels,

@@ -20,8 +20,10 @@ struct Made {
   LayerGraph graph;
   explicit Made(std::uint64_t seed) : builder(seed) {}
   void build() { graph = build_layers(builder.graph, chip); }
-  [[nodiscard]] GroupTrace trace(std::int64_t steps, bool ahead = false) const {
-    return trace_group(graph, {0, static_cast<int>(graph.layers.size()), steps, ahead},
+  [[nodiscard]] GroupTrace trace(std::int64_t steps, bool ahead = false, bool fine = false) const {
+    return trace_group(graph,
+                       {0, static_cast<int>(graph.layers.size()), steps, ahead,
+                        std::vector<std::int64_t>(fine ? graph.layers.size() : 0, 1), 0},
                        std::vector<bool>(graph.roots.size(), true));
   }
 };
@@ -88,7 +90,7 @@ TEST(Group, EveryRowIsMadeOnceAtEveryStripeHeight) {
   for (std::int64_t steps = 1; steps <= 16; ++steps) {
     for (const bool ahead : {false, true}) {
       std::map<std::pair<int, int>, std::int64_t> done;
-      for (const GroupChunk& chunk : made.trace(steps, ahead).chunks) {
+      for (const GroupChunk& chunk : made.trace(steps, ahead, steps % 3 == 0).chunks) {
         std::int64_t& at = done[{chunk.load ? -1 : chunk.layer, chunk.root}];
         EXPECT_EQ(chunk.rows.first, at);
         EXPECT_GT(chunk.rows.end, at);
@@ -113,7 +115,9 @@ TEST(Group, LineBuffersAreExactlyHighEnough) {
         return std::any_of(l.inputs.begin(), l.inputs.end(),
                            [&](int t) { return made.graph.values[static_cast<std::size_t>(t)].root == r; });
       });
-      if (read) EXPECT_FALSE(holds(made.graph, trace, lower)) << steps << " steps, a row less than " << height;
+      if (read) {
+        EXPECT_FALSE(holds(made.graph, trace, lower)) << steps << " steps, a row less than " << height;
+      }
     }
   }
 }
@@ -146,7 +150,10 @@ TEST(Group, RandomGraphsFindEveryRowTheyRead) {
       for (int end = first + 1; end <= count && can_group(layers, first, end, chip); ++end) {
         for (const std::int64_t steps : {1, 2, 5}) {
           const GroupTrace trace =
-              trace_group(layers, {first, end, steps, seed % 2 == 0}, std::vector<bool>(layers.roots.size(), true));
+              trace_group(layers,
+                          {first, end, steps, seed % 2 == 0,
+                           std::vector<std::int64_t>(seed % 3 == 0 ? static_cast<std::size_t>(end - first) : 0, 1), 0},
+                          std::vector<bool>(layers.roots.size(), true));
           EXPECT_TRUE(holds(layers, trace, heights_of(trace))) << "seed " << seed << " " << first << ".." << end;
           ++groups;
         }
