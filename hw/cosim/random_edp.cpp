@@ -75,36 +75,39 @@ bool random_shape(isa::Edp& e, Random& random) {
   return false;
 }
 
-/// int8 where the value leaves the unit or the instruction says so; else often wider.
+/// Mostly all of int8; narrower, and where the value stays in the unit wider.
 template <typename T>
 void random_clamp(Random& random, bool int8, T& lo, T& hi) {
-  set(lo, random.chance(1, 2) ? -128 : random.between(-128, 20));
-  set(hi, random.chance(1, 2) ? 127 : random.between(lo, 127));
-  if (int8 || random.chance(1, 3)) return;
+  set(lo, random.chance(3, 4) ? -128 : random.between(-128, 20));
+  set(hi, random.chance(3, 4) ? 127 : random.between(lo, 127));
+  if (int8 || random.chance(1, 2)) return;
   set(lo, random.chance(1, 2) ? INT16_MIN : random.between(-1000, 0));
   set(hi, random.chance(1, 2) ? INT16_MAX : random.between(0, 1000));
 }
 
+/// Mostly small: a chain that saturates hides what happened in it.
 std::int64_t any_zero_point(Random& random) {
-  return random.chance(1, 8) ? random.between(INT16_MIN, INT16_MAX) : any_int8(random);
+  if (random.chance(1, 24)) return random.between(INT16_MIN, INT16_MAX);
+  return random.chance(1, 4) ? any_int8(random) : random.between(-30, 30);
 }
 
-/// Ordinary ones, such that halves are rounded, and extreme ones.
+/// Ordinary ones of gain 1/4 to 1, such that halves are rounded, and extreme ones.
 void random_factors(Random& random, isa::EdpStage& stage) {
-  const auto multiplier = [&](std::int64_t most) { return random.between(-most, most); };
-  if (random.chance(1, 3)) {
-    set(stage.shift, random.between(0, 5));
-    set(stage.ma, multiplier(5));
-    set(stage.mb, multiplier(5));
-  } else if (random.chance(1, 6)) {
+  const int operand_bits = stage.op == isa::EdpOp::mul ? 6 : 0;  // a product is that much larger
+  const auto sign = [&] { return random.chance(1, 4) ? -1 : 1; };
+  if (random.chance(1, 4)) {
+    set(stage.shift, operand_bits + random.between(1, 2));
+    set(stage.ma, random.between(-3, 3));
+    set(stage.mb, random.between(-3, 3));
+  } else if (random.chance(1, 12)) {
     set(stage.shift, random.chance(1, 2) ? 62 : random.between(0, 62));
     set(stage.ma, random.chance(1, 2) ? INT32_MIN : INT32_MAX);
     set(stage.mb, random.chance(1, 2) ? INT32_MIN : INT32_MAX);
   } else {
-    set(stage.shift, random.between(12, 34));
-    const std::int64_t most = std::int64_t{1} << std::min<std::int64_t>(stage.shift, 30);
-    set(stage.ma, multiplier(most));
-    set(stage.mb, multiplier(most));
+    set(stage.shift, operand_bits + random.between(12, 31));
+    const std::int64_t most = (std::int64_t{1} << (stage.shift - operand_bits)) - 1;
+    set(stage.ma, sign() * random.between(most / 4, most));
+    set(stage.mb, sign() * random.between(most / 4, most));
   }
 }
 
