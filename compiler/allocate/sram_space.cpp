@@ -12,13 +12,15 @@ SramSpace::SramSpace(std::int64_t lines, std::int64_t lines_per_bank)
   TESSERA_CHECK(lines > 0 && lines_per_bank > 0, "SRAM of ", lines, " lines, ", lines_per_bank, " a bank");
 }
 
-LineRange SramSpace::take(std::int64_t lines, Fit fit) {
+LineRange SramSpace::take(std::int64_t lines, Fit fit, const LineRange& apart_from) {
   TESSERA_CHECK(lines > 0, "an empty SRAM buffer");
-  // A candidate is better when its latest earlier use is older (oldest), then bank-aligned when large, then lower.
+  // A candidate is better when it meets `apart_from` in no bank, then when its latest earlier use is older (oldest),
+  // then bank-aligned when large, then lower.
   struct Choice {
     std::int64_t first = -1, age = 0, shared = 0;
-    bool aligned = false;
+    bool aligned = false, meets = false;
   } best;
+  const auto bank = [&](std::int64_t at) { return at / lines_per_bank_; };
   const auto consider = [&](std::int64_t first, std::size_t begin, std::size_t end) {
     std::int64_t age = -1;
     for (std::size_t i = begin; i < end && segments_[i].first < first + lines; ++i) {
@@ -27,8 +29,10 @@ LineRange SramSpace::take(std::int64_t lines, Fit fit) {
     const bool aligned = lines >= lines_per_bank_ && first % lines_per_bank_ == 0;
     const std::int64_t key = fit == Fit::oldest ? age : 0;
     const std::int64_t shared = fit == Fit::apart ? shared_banks(first, lines) : 0;
-    const auto rank = [](const Choice& c) { return std::make_tuple(c.age, c.shared, !c.aligned, c.first); };
-    const Choice choice{first, key, shared, aligned};
+    const bool meets = apart_from.first >= 0 && bank(first) <= bank(apart_from.first + apart_from.lines - 1) &&
+                       bank(apart_from.first) <= bank(first + lines - 1);
+    const auto rank = [](const Choice& c) { return std::make_tuple(c.meets, c.age, c.shared, !c.aligned, c.first); };
+    const Choice choice{first, key, shared, aligned, meets};
     if (best.first < 0 || rank(choice) < rank(best)) best = choice;
   };
   for (std::size_t begin = 0; begin < segments_.size();) {
@@ -50,13 +54,13 @@ LineRange SramSpace::take(std::int64_t lines, Fit fit) {
           if (fits(first)) consider(first, begin, end);
           const std::int64_t tail = first + segments_[i].lines - lines;
           if (fits(tail)) consider(tail, begin, end);
-          const std::int64_t bank = (first + lines_per_bank_ - 1) / lines_per_bank_ * lines_per_bank_;
-          if ((fit == Fit::apart || lines >= lines_per_bank_) && fits(bank)) consider(bank, begin, end);
+          const std::int64_t next_bank = (first + lines_per_bank_ - 1) / lines_per_bank_ * lines_per_bank_;
+          const bool wanted = fit == Fit::apart || lines >= lines_per_bank_ || apart_from.first >= 0;
+          if (wanted && fits(next_bank)) consider(next_bank, begin, end);
         }
         if (fit == Fit::apart) {
-          for (std::int64_t bank = run_first / lines_per_bank_ * lines_per_bank_; bank < run_end;
-               bank += lines_per_bank_) {
-            if (fits(bank)) consider(bank, begin, end);
+          for (std::int64_t at = run_first / lines_per_bank_ * lines_per_bank_; at < run_end; at += lines_per_bank_) {
+            if (fits(at)) consider(at, begin, end);
           }
         }
       }

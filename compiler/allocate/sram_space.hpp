@@ -26,8 +26,8 @@ class SramSpace {
   SramSpace(std::int64_t lines, std::int64_t lines_per_bank);
 
   /// Takes `lines` lines; first = -1 when no free range is long enough. Ranges of at least a bank start on a bank where
-  /// one that does fits equally well.
-  [[nodiscard]] LineRange take(std::int64_t lines, Fit fit);
+  /// one that does fits equally well. Where there is a choice, in no bank of `apart_from`.
+  [[nodiscard]] LineRange take(std::int64_t lines, Fit fit, const LineRange& apart_from = {-1, 0});
   /// Gives a range back; `now` is the program position of its last use.
   void release(const LineRange& range, std::int64_t now);
 

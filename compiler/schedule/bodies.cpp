@@ -45,8 +45,9 @@ void Walk::conv_body(int id, std::uint8_t core, const Tile& tile, const std::vec
     const Value& other = graph_.values[static_cast<std::size_t>(l.inputs[1])];
     conv.residual = operand(in[1], tile.rows.first, (other.first_channel + tile.channels.first) / cb, chip_);
   }
+  const ConstantTile::Weights& weights = constants.of(tile.channels);
   put(conv.w_base,
-      constants.weights.first * line + c.weight_offset(tile.channels.first) - c.weight_offset(constants.first_channel));
+      weights.range.first * line + c.weight_offset(tile.channels.first) - c.weight_offset(weights.channels.first));
   put(conv.p_base,
       constants.params.first * line + semantics::kParamBytes * (tile.channels.first - constants.first_param_channel));
   if (!cost_.choose(conv)) {

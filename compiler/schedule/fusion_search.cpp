@@ -19,6 +19,7 @@ constexpr double kChunkOverhead = 40;                     // cycles of an instru
 constexpr std::array<double, 8> kGains = {1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0};
 constexpr double kLeastGain = 0.99;  // of a layer's cycles, for a further choice
 constexpr double kImportUnits = 2;   // LOAD and REORDER lay every other part of an image
+constexpr double kSeam = 0.15;       // of work on other units, that is not hidden
 constexpr double kInstructionBytes = 128;
 constexpr double kLoadBytes = 64;
 
@@ -124,7 +125,8 @@ void FusionSearch::placements(int first, int end, const std::vector<int>& before
   for (std::size_t bits = 0; bits < (std::size_t{1} << freedom); ++bits) {
     std::vector<int> spilled, live = fixed;
     for (std::size_t k = 0; k < fresh.size(); ++k) {
-      const bool out = (bits >> std::min(k, kFreePlacements - 1) & 1U) != 0 || root(fresh[k]).crosses;
+      const bool out =
+          (bits >> std::min(k, kFreePlacements - 1) & 1U) != 0 || root(fresh[k]).crosses || !options_.whole_maps;
       if (out && !root(fresh[k]).keep) spilled.push_back(fresh[k]);
     }
     live.insert(live.end(), spilled.begin(), spilled.end());
@@ -305,7 +307,7 @@ void FusionSearch::extend_by_groups(int cut, int state) {
     for (int level = static_cast<int>(kGains.size()); level-- > 0;) {
       GroupPlan plan = group_plan(cut, end, level);
       if (fact(plan).least_lines > room(cut, end)) break;
-      for (const bool ahead : {false, true}) {
+      for (const int ahead : {0, 1, 2}) {
         plan.ahead = ahead;
         try_group(cut, state, plan);
       }
@@ -394,8 +396,7 @@ void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {
   if (f.least_lines > available) return;
   if (!f.timed) time_group(plan, f);
   if (f.conv >= kNoPlan) return;
-  const double images = static_cast<double>(layer(plan.first).out.n);
-  const double busy = images * (plan.ahead ? std::max(f.conv, f.edp) : f.conv + f.edp);
+  const auto images = static_cast<double>(layer(plan.first).out.n);
   const State from = cuts_[static_cast<std::size_t>(cut)][static_cast<std::size_t>(state)];
   placements(plan.first, plan.end, from.spilled, [&](const std::vector<int>& fresh, const std::vector<int>& live) {
     std::vector<int> now = from.spilled;
@@ -426,7 +427,10 @@ void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {
     }
     if (lines > available) return;
     State next = follow(from, cut, state, plan, live, newly);
-    add(next, {std::max(busy, images * imports / kImportUnits), bytes, f.constant_bytes, available - lines});
+    imports *= plan.ahead > 1 ? 1 / kImportUnits : 1;
+    const double all = f.conv + f.edp + imports;
+    const double longest = plan.ahead > 0 ? std::max({f.conv, f.edp, imports}) : std::max(f.conv + f.edp, imports);
+    add(next, {images * (longest + kSeam * (all - longest)), bytes, f.constant_bytes, available - lines});
     offer(plan.end, std::move(next));
   });
 }

@@ -23,6 +23,7 @@ namespace tessera::compiler {
 /// What the user wishes of the search.
 struct FusionOptions {
   int effort = 1;           // 0..3: longer groups, more stripe heights
+  bool whole_maps = true;   // false: between layers only line buffers and DRAM, to show what fusion alone does
   int deepest = 0;          // most layers of a group; 0: as many as the effort allows
   double byte_share = 3.0;  // of the time that DRAM traffic takes, what it counts even when it is hidden
 };
@@ -111,8 +112,8 @@ class FusionSearch {
   UnitCost& cost_;
   const isa::ChipConfig& chip_;
   FusionOptions options_;
-  std::vector<std::int64_t> map_lines_;                         // by root, whole
-  std::map<std::tuple<int, int, int, bool>, GroupFact> facts_;  // first, end, level, ahead
+  std::vector<std::int64_t> map_lines_;                        // by root, whole
+  std::map<std::tuple<int, int, int, int>, GroupFact> facts_;  // first, end, level, ahead
   std::map<LayerKey, std::vector<LayerPlan>> plans_;
   std::map<std::tuple<int, std::int64_t, std::int64_t>, double> chunk_cycles_;  // layer, rows
   std::map<int, std::vector<ChunkRows>> chunk_choices_;                         // by layer

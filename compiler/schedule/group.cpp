@@ -81,11 +81,6 @@ class Tracer {
     return is_residual(l, r.operand) ? done : input_rows(l, {done, done + 1}).first;
   }
 
-  /// Rows that the layer makes at once.
-  [[nodiscard]] std::int64_t chunk_rows(int id) const {
-    return group_.rows.empty() ? ceil_div(layer(id).out.h, group_.steps) : group_.rows[at(id)];
-  }
-
   /// Nobody in the group says how fast: the steps do.
   [[nodiscard]] bool drives(int id) {
     const std::vector<Reader>& readers = use(layer(id).output_root).readers;
@@ -108,13 +103,13 @@ class Tracer {
   /// Makes the layer's rows at least up to `end`, chunk by chunk, each when what it reads is there.
   void pull(int id, std::int64_t end) {
     const Layer& l = layer(id);
-    const std::int64_t most = chunk_rows(id);
+    const std::int64_t most = chunk_rows(group_, l, id);
     while (done_[at(id)] < end) {
       const std::int64_t next = std::min(l.out.h, done_[at(id)] + most);
-      const std::int64_t ahead = group_.ahead ? std::min(next + most, l.out.h) : next;
+      const std::int64_t ahead = std::min(next + std::min(group_.ahead, 1) * most, l.out.h);
       for (std::size_t i = 0; i < l.inputs.size(); ++i) {
         RootUse& u = use(root_of(l, i));
-        if (u.streamed) load(u, need({id, i}, ahead));
+        if (u.streamed) load(u, {id, i}, next, most);
         for (const int writer : u.writers) {
           if (writer < id) pull(writer, need({id, i}, unit_of(layer(writer)) == unit_of(l) ? next : ahead));
         }
@@ -124,10 +119,17 @@ class Tracer {
     }
   }
 
-  void load(RootUse& u, std::int64_t end) {
-    if (u.loaded >= end) return;
-    out_.chunks.push_back({u.readers.front().layer, true, u.root, {u.loaded, end}});
-    u.loaded = end;
+  /// Loads what the reader needs to have made rows up to `next`, and for the chunks that LOAD is ahead.
+  void load(RootUse& u, const Reader& reader, std::int64_t next, std::int64_t most) {
+    const std::int64_t last = std::min(next + group_.ahead * most, layer(reader.layer).out.h);
+    for (std::int64_t made = next;; made = std::min(made + most, last)) {
+      const std::int64_t end = need(reader, made);
+      if (u.loaded < end) {
+        out_.chunks.push_back({reader.layer, true, u.root, {u.loaded, end}});
+        u.loaded = end;
+      }
+      if (made == last) return;
+    }
   }
 
   /// A layer that may write over its operand does so in this group only if the other readers are done with the rows.
@@ -166,7 +168,7 @@ class Tracer {
       buffer.leaves = !r.imported && r.read && (r.first_layer < group_.first || r.last_layer >= group_.end);
       buffer.rows = height[u];
       // A result that only leaves: the next rows are made while STORE takes these.
-      if (uses_[u].readers.empty() && group_.ahead) buffer.rows = 2 * tallest[u];
+      if (uses_[u].readers.empty() && group_.ahead > 0) buffer.rows = 2 * tallest[u];
       buffer.rows = std::min(buffer.rows, r.shape.h);
       if (buffer.rows > 0) out_.buffers.push_back(buffer);
     }
@@ -185,6 +187,11 @@ class Tracer {
 const LineBuffer* GroupTrace::buffer_of(int root) const {
   const auto found = std::find_if(buffers.begin(), buffers.end(), [&](const LineBuffer& b) { return b.root == root; });
   return found == buffers.end() ? nullptr : &*found;
+}
+
+std::int64_t chunk_rows(const GroupPlan& group, const Layer& layer, int id) {
+  if (group.rows.empty()) return ceil_div(layer.out.h, group.steps);
+  return group.rows[static_cast<std::size_t>(id - group.first)];
 }
 
 int overwritten_operand(const LayerGraph& graph, int id) {
@@ -224,11 +231,9 @@ bool can_group(const LayerGraph& graph, int first, int end, const isa::ChipConfi
   for (int id = first; id < end; ++id) {
     if (id > first && graph.boundaries.count(id) != 0) return false;
     const Layer& l = graph.layers[static_cast<std::size_t>(id)];
-    if (l.wished_rows > 0 && end - first > 1) return false;  // a wished tile is one of the layer alone
     if (!can_fuse(l, chip) || l.out.n != graph.layers[static_cast<std::size_t>(first)].out.n || l.in.n != l.out.n) {
       return false;
     }
-    if (id > first && graph.boundaries.count(id) != 0) return false;
     // Rows that layers outside the group made of a map that it writes are not in its line buffer.
     for (const int t : l.inputs) {
       const int root = graph.values[static_cast<std::size_t>(t)].root;

@@ -17,10 +17,13 @@ namespace tessera::compiler {
 struct GroupPlan {
   int first = 0, end = 0;
   std::int64_t steps = 1;
-  bool ahead = false;  // LOAD, and a layer on another unit than its reader's, work one chunk ahead, so that both run
+  int ahead = 0;  // chunks that LOAD works ahead, and, at most one, a layer on another unit than its reader's
   std::vector<std::int64_t> rows;  // by layer of the group: that it makes at once; empty: its part of a step
   int level = 0;                   // of the search, from high buffers and busy units to low buffers
 };
+
+/// Rows that layer `id` of the group makes at once.
+[[nodiscard]] std::int64_t chunk_rows(const GroupPlan& group, const Layer& layer, int id);
 
 /// Rows of one image that a layer makes, or that come from DRAM into a line buffer.
 struct GroupChunk {

@@ -104,6 +104,14 @@ void Walk::open_group(const GroupPlan& plan) {
   }
 }
 
+/// How the engines share all chunks of the layer: as is best for one in the middle.
+EngineSplit Walk::member_split(const GroupPlan& plan, const Layer& l, int id) {
+  if (l.kind != LayerKind::conv) return EngineSplit::none;
+  const std::int64_t rows = chunk_rows(plan, l, id);
+  const std::int64_t first = (l.out.h - rows) / 2;
+  return best_split(l, graph_, {0, {first, first + rows}, {0, l.out.c}}, cost_).split;
+}
+
 void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t n) {
   Group& g = *group_;
   const auto view_of = [&](int root) {
@@ -115,7 +123,7 @@ void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int6
   if (chunk.load) {
     const Root& root = graph_.roots[static_cast<std::size_t>(chunk.root)];
     // LOAD and REORDER lay every other part of an image.
-    g.reordered = root.imported && !g.reordered &&
+    g.reordered = root.imported && plan.ahead > 1 && !g.reordered &&
                   import_reordered(chunk.layer, graph_.images[static_cast<std::size_t>(root.image)], chunk.root, n,
                                    chunk.rows, view_of(chunk.root));
     if (g.reordered) return;
@@ -129,6 +137,7 @@ void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int6
   if (!member.loaded) {
     member.loaded = true;
     member.plan.params_whole = true;
+    member.plan.split = member_split(plan, l, id);
     member.whole = load_whole(id, 0, member.plan, channels);
     member.constants = load_constants(id, 0, member.plan, channels, &member.whole);
     import_resident(id);
@@ -141,12 +150,9 @@ void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int6
   }
   const Tile tile{n, chunk.rows, channels};
   if (l.kind == LayerKind::conv) {
-    const SplitChoice choice = best_split(l, graph_, tile, cost_);
-    member.plan.split = choice.split;
-    member.note.estimate += static_cast<Cycles>(choice.cycles);
-    member.note.split = choice.split == EngineSplit::rows       ? "rows"
-                        : choice.split == EngineSplit::channels ? "channels"
-                                                                : "none";
+    const EngineSplit split = member.plan.split;
+    member.note.estimate += static_cast<Cycles>(split_cycles(l, graph_, tile, split, cost_));
+    member.note.split = split == EngineSplit::rows ? "rows" : split == EngineSplit::channels ? "channels" : "none";
   } else {
     member.note.split = "none";
     member.note.estimate += cost_.edp(edp_geometry(l, graph_, tile));
@@ -173,7 +179,7 @@ void Walk::finish_chunk(const GroupPlan& plan, const GroupChunk& chunk) {
   for (const int t : l.inputs) drop(graph_.values[static_cast<std::size_t>(t)].root);
   Group::Member& member = g.members[static_cast<std::size_t>(chunk.layer - plan.first)];
   if (--member.chunks_left > 0) return;
-  release(0, member.constants.weights);
+  for (ConstantTile::Weights& part : member.constants.weights) release(0, part.range);
   release(0, member.whole.params);
   release(0, member.whole.table);
 }

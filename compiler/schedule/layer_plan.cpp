@@ -13,6 +13,7 @@ namespace {
 constexpr double kTileOverhead = 60;
 constexpr double kIssueOverhead = 10;  // the part of it that the blocks' cost functions do not hold
 constexpr double kLoadOverhead = 50;
+constexpr double kRowsMeeting = 1.3;  // of the cycles of engines that share a tile by rows, bank conflicts included
 // Share of the first piece's load and of a tile's time that is not hidden under a neighbour on the same unit.
 constexpr double kFirstPiece = 0.1;
 // Plans whose compute time is asked from the cost functions after the ranking by estimates.
@@ -222,7 +223,7 @@ class Planner {
     double best = alone;
     const std::int64_t granule = channel_granule(layer_, chip_);
     if (th > 1) {
-      const double by_rows = conv_cycles(ceil_div(th, engines), tc);
+      const double by_rows = kRowsMeeting * conv_cycles(ceil_div(th, engines), tc);
       if (by_rows < best) {
         best = by_rows;
         split = EngineSplit::rows;
@@ -370,10 +371,13 @@ double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& til
   return static_cast<double>(longest);
 }
 
+/// Engines that share by rows read the same weights from the same banks, and mostly rows of one bank: they wait for
+/// each other. By channels each has weights of its own, in other banks.
 SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, UnitCost& cost) {
   SplitChoice best{EngineSplit::none, kNoPlan};
   for (const EngineSplit split : {EngineSplit::none, EngineSplit::rows, EngineSplit::channels}) {
-    const double cycles = split_cycles(layer, graph, tile, split, cost);
+    const double meeting = split == EngineSplit::rows ? kRowsMeeting : 1.0;
+    const double cycles = meeting * split_cycles(layer, graph, tile, split, cost);
     if (cycles < best.cycles) best = {split, cycles};
   }
   return best;

@@ -14,6 +14,10 @@
 namespace tessera::compiler {
 namespace {
 
+// What a line on a port counts beside the cycles: engines that share a layer meet in banks as often as their ports
+// work.
+constexpr double kPortLine = 0.1;
+
 /// The smallest tile sizes that give each number of tiles: n, ceil(n / 2), ceil(n / 3) ... 1, without repeats.
 std::vector<std::int64_t> even_cuts(std::int64_t n, std::int64_t largest) {
   std::vector<std::int64_t> sizes;
@@ -63,8 +67,25 @@ std::optional<Cycles> UnitCost::choose(isa::Conv& conv) {
   return best.cycles;
 }
 
+/// Lines that the tiles' windows read, halos again with every tile.
+std::int64_t UnitCost::window_lines(const isa::Conv& conv, std::int64_t tiles) const {
+  const isa::PixelShape& shape = chip_.conv.pixel_shapes[conv.pixel_shape];
+  const auto span = [](std::int64_t outputs, std::int64_t stride, std::int64_t kernel, std::int64_t dilation) {
+    return (outputs - 1) * stride + (kernel - 1) * dilation + 1;
+  };
+  const std::int64_t rows = std::min<std::int64_t>(
+      conv.in_h, span(std::min<std::int64_t>(conv.gy * shape.py, conv.out_h), conv.sy, conv.kh, conv.dy));
+  const std::int64_t columns = std::min<std::int64_t>(
+      conv.in_w, span(std::min<std::int64_t>(conv.gx * shape.px, conv.out_w), conv.sx, conv.kw, conv.dx));
+  const std::int64_t cb = chip_.layout.channel_block;
+  const std::int64_t blocks =
+      conv.mode == isa::ConvMode::depthwise ? 1 : ceil_div<std::int64_t>(conv.cin / conv.groups, cb);
+  return tiles * rows * (ceil_div(columns * cb, chip_.sram.line_bytes) + 1) * blocks;
+}
+
 UnitCost::Choice UnitCost::search(isa::Conv conv) {
   Choice best;
+  double least = 0;
   const std::int64_t entries = std::min<std::int64_t>(chip_.conv.accumulators, 255);
   const std::int64_t cout_tiles = ceil_div<std::int64_t>(conv.cout / conv.groups, chip_.conv.cout_lanes);
   const std::int64_t most_t = conv.mode == isa::ConvMode::depthwise ? 1 : cout_tiles;
@@ -87,10 +108,12 @@ UnitCost::Choice UnitCost::search(isa::Conv conv) {
           for (const isa::ConvOrder order : {isa::ConvOrder::pixels_outer, isa::ConvOrder::channels_outer}) {
             if (order == isa::ConvOrder::channels_outer && t >= most_t && conv.groups == 1) continue;
             conv.order = order;
-            const Cycles cycles = hw::conv_cycles(conv, chip_);
-            if (!best.legal || cycles < best.cycles) {
-              best = {true, cycles, static_cast<std::int64_t>(shape), gx, heights[i], t, order};
-            }
+            const hw::ConvCost cost = hw::conv_cost(conv, chip_);
+            const double worth = static_cast<double>(cost.cycles) +
+                                 kPortLine * static_cast<double>(window_lines(conv, cost.tiles) + cost.weight_lines);
+            if (best.legal && worth >= least) continue;
+            least = worth;
+            best = {true, cost.cycles, static_cast<std::int64_t>(shape), gx, heights[i], t, order};
           }
           break;  // smaller tiles of the same width and channels only add phases
         }

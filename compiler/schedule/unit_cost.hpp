@@ -41,6 +41,7 @@ class UnitCost {
     isa::ConvOrder order = isa::ConvOrder::pixels_outer;
   };
   Choice search(isa::Conv conv);
+  [[nodiscard]] std::int64_t window_lines(const isa::Conv& conv, std::int64_t tiles) const;
 
   const isa::ChipConfig& chip_;
   double dram_bytes_per_cycle_ = 1.0;

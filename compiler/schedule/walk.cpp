@@ -110,9 +110,10 @@ WorkItem& Walk::item(std::uint8_t core, isa::QueueId queue, int layer) {
   return sections.back().items.back();
 }
 
-LineRange Walk::take(int id, std::uint8_t core, std::int64_t lines, Fit fit, const std::string& what) {
+LineRange Walk::take(int id, std::uint8_t core, std::int64_t lines, Fit fit, const std::string& what,
+                     const LineRange& apart_from) {
   const bool packed = choices_.fragmentation[static_cast<std::size_t>(id)] >= kPackFrom;
-  const LineRange range = spaces_[core].take(lines, packed ? Fit::low : fit);
+  const LineRange range = spaces_[core].take(lines, packed ? Fit::low : fit, apart_from);
   if (range.first < 0) throw NoRoom{id, what, false};
   return range;
 }
@@ -376,7 +377,7 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
     for (Loaded& operand_tile : operands) release(core, operand_tile.range);
   };
   const auto drop_constants = [&](ConstantTile& tile) {
-    release(core, tile.weights);
+    for (ConstantTile::Weights& part : tile.weights) release(core, part.range);
     if (!plan.params_whole) release(core, tile.params);
   };
   bool imported = false;
@@ -417,6 +418,13 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
   }
   release(core, whole.params);
   release(core, whole.table);
+}
+
+const Walk::ConstantTile::Weights& Walk::ConstantTile::of(const Rows& channels) const {
+  for (const Weights& part : weights) {
+    if (part.channels.first <= channels.first && channels.end <= part.channels.end) return part;
+  }
+  TESSERA_CHECK(false, "channels ", channels.first, "..", channels.end, " lie in no part of the weights");
 }
 
 Walk::ConstantTile Walk::load_whole(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels) {
@@ -465,10 +473,28 @@ Walk::ConstantTile Walk::load_constants(int id, std::uint8_t core, const LayerPl
       w.body = piece.body;
     }
   }
+  if (plan.split == EngineSplit::channels) {
+    const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+    for (const Rows& part : cut(channels, chip_.conv.engines, channel_granule(l, chip_))) {
+      load_weights(id, core, part, tile);
+    }
+  } else {
+    load_weights(id, core, channels, tile);
+  }
+  return tile;
+}
+
+/// Adds a part to the tile's weights.
+void Walk::load_weights(int id, std::uint8_t core, const Rows& channels, ConstantTile& tile) {
+  const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
+  const std::int64_t line = chip_.sram.line_bytes;
+  const std::uint8_t base = base_of(isa::BufferKind::weights);
+  const std::string text = detail::concat("channels ", channels.first, "..", channels.end - 1);
   const std::int64_t first = c.weight_offset(channels.first);
   const std::int64_t bytes = c.weight_offset(channels.end) - first;
-  tile.weights = take(id, core, ceil_div(bytes, line), Fit::oldest, "weights");
-  tile.first_channel = channels.first;
+  const LineRange other = tile.weights.empty() ? LineRange{-1, 0} : tile.weights.back().range;
+  const LineRange range = take(id, core, ceil_div(bytes, line), Fit::oldest, "weights", other);
+  tile.weights.push_back({range, channels});
   const semantics::WeightLayout& layout = *c.layout;
   const std::int64_t tiles = bytes / layout.tile_bytes();
   const std::int64_t stored = layout.packed() ? layout.valid_bytes() : layout.tile_bytes();
@@ -476,7 +502,7 @@ Walk::ConstantTile Walk::load_constants(int id, std::uint8_t core, const LayerPl
   const std::int64_t useful = c.useful_weights(channels.first, channels.end);
   std::int64_t done = 0;
   for (const DmaPiece& piece :
-       linear_pieces(base, c.weights_offset + first / layout.tile_bytes() * stored, tile.weights.first * line, total,
+       linear_pieces(base, c.weights_offset + first / layout.tile_bytes() * stored, range.first * line, total,
                      layout.packed() ? layout.valid_bytes() : 0, layout.tile_bytes())) {
     WorkItem& w = item(core, isa::QueueId::load, id);
     w.kind = isa::Traffic::weights;
@@ -485,7 +511,6 @@ Walk::ConstantTile Walk::load_constants(int id, std::uint8_t core, const LayerPl
     w.body = piece.body;
     done += piece.bytes;
   }
-  return tile;
 }
 
 /// View of operand i for rows and channels (of the operand): in place when its map is resident, else a tile from DRAM.

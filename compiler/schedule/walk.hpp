@@ -75,15 +75,22 @@ class Walk {
     LineRange range{-1, 0};
   };
   struct ConstantTile {
-    LineRange weights{-1, 0}, params{-1, 0}, table{-1, 0};
-    std::int64_t first_channel = 0;  // of the weights
+    struct Weights {
+      LineRange range{-1, 0};
+      Rows channels;
+    };
+    std::vector<Weights> weights;  // one part; or one an engine, in banks of their own where they share by channels
+    LineRange params{-1, 0}, table{-1, 0};
     std::int64_t first_param_channel = 0;
+    /// The part that holds the channels.
+    [[nodiscard]] const Weights& of(const Rows& channels) const;
   };
 
   void run_one(int id);
   void layer(int id);
   void group(const GroupPlan& plan);
   void group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t n);
+  [[nodiscard]] EngineSplit member_split(const GroupPlan& plan, const Layer& layer, int id);
   void open_group(const GroupPlan& plan);
   void finish_chunk(const GroupPlan& plan, const GroupChunk& chunk);
   void host(int id);
@@ -103,6 +110,7 @@ class Walk {
   [[nodiscard]] LayerPlan choose_plan(int id, std::uint8_t core, const LayerSite& site);
   ConstantTile load_constants(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels,
                               const ConstantTile* whole);
+  void load_weights(int id, std::uint8_t core, const Rows& channels, ConstantTile& tile);
   ConstantTile load_whole(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels);
   Loaded load_operand(int id, std::uint8_t core, std::size_t operand, std::int64_t n, const Rows& rows,
                       const Rows& channels, std::int64_t loaded_until);
@@ -120,7 +128,8 @@ class Walk {
   [[nodiscard]] DramMap image_map(const Image& image, const MapShape& shape, bool channels_last) const;
   [[nodiscard]] SramView resident_view(int root, std::int64_t n) const;
   [[nodiscard]] bool resident(int root) const { return !choices_.spilled[static_cast<std::size_t>(root)]; }
-  LineRange take(int id, std::uint8_t core, std::int64_t lines, Fit fit, const std::string& what);
+  LineRange take(int id, std::uint8_t core, std::int64_t lines, Fit fit, const std::string& what,
+                 const LineRange& apart_from = {-1, 0});
   void release(std::uint8_t core, LineRange& range);
   WorkItem& item(std::uint8_t core, isa::QueueId queue, int layer);
   [[nodiscard]] std::int64_t now() const { return now_; }

@@ -20,7 +20,7 @@ struct Made {
   LayerGraph graph;
   explicit Made(std::uint64_t seed) : builder(seed) {}
   void build() { graph = build_layers(builder.graph, chip); }
-  [[nodiscard]] GroupTrace trace(std::int64_t steps, bool ahead = false, bool fine = false) const {
+  [[nodiscard]] GroupTrace trace(std::int64_t steps, int ahead = 0, bool fine = false) const {
     return trace_group(graph,
                        {0, static_cast<int>(graph.layers.size()), steps, ahead,
                         std::vector<std::int64_t>(fine ? graph.layers.size() : 0, 1), 0},
@@ -88,7 +88,7 @@ std::map<int, std::int64_t> heights_of(const GroupTrace& trace) {
 TEST(Group, EveryRowIsMadeOnceAtEveryStripeHeight) {
   const Made made = residual_block(16);
   for (std::int64_t steps = 1; steps <= 16; ++steps) {
-    for (const bool ahead : {false, true}) {
+    for (const int ahead : {0, 1, 2}) {
       std::map<std::pair<int, int>, std::int64_t> done;
       for (const GroupChunk& chunk : made.trace(steps, ahead, steps % 3 == 0).chunks) {
         std::int64_t& at = done[{chunk.load ? -1 : chunk.layer, chunk.root}];
@@ -151,8 +151,8 @@ TEST(Group, RandomGraphsFindEveryRowTheyRead) {
         for (const std::int64_t steps : {1, 2, 5}) {
           const GroupTrace trace =
               trace_group(layers,
-                          {first, end, steps, seed % 2 == 0,
-                           std::vector<std::int64_t>(seed % 3 == 0 ? static_cast<std::size_t>(end - first) : 0, 1), 0},
+                          {first, end, steps, static_cast<int>(seed % 3),
+                           std::vector<std::int64_t>(seed % 2 == 0 ? static_cast<std::size_t>(end - first) : 0, 1), 0},
                           std::vector<bool>(layers.roots.size(), true));
           EXPECT_TRUE(holds(layers, trace, heights_of(trace))) << "seed " << seed << " " << first << ".." << end;
           ++groups;
