@@ -102,7 +102,7 @@ class Emitter {
     for (; end < section.items.size(); ++end) {
       OrderItem item = order_item(section.items[end], chip_);
       auto& used = words[{item.core, item.queue}];
-      used += static_cast<std::int64_t>(isa::kMaxWords) + 2;  // the longest instruction and two NOPs beside it
+      used += static_cast<std::int64_t>(isa::kMaxWords) + 3;  // the longest instruction and three NOPs beside it
       if (used > chip_.cp.ring_words) break;
       items.push_back(std::move(item));
     }
@@ -126,6 +126,20 @@ class Emitter {
 
   void append(isa::Section& section, const OrderedItem& ordered, const std::vector<WorkItem>& work) {
     const WorkItem& near = work[static_cast<std::size_t>(ordered.near)];
+    if (ordered.item >= 0 && near.delay > 0) {  // a NOP waits in its place, and then so long
+      OrderedItem before = ordered;
+      before.item = -1;
+      before.signals.clear();
+      OrderedItem after = ordered;
+      after.waits.clear();
+      append_one(section, before, near, near.delay);
+      append_one(section, after, near, 1);
+    } else {
+      append_one(section, ordered, near, 1);
+    }
+  }
+
+  void append_one(isa::Section& section, const OrderedItem& ordered, const WorkItem& near, Cycles nop_cycles) {
     isa::Instruction instruction;
     isa::InstructionInfo info;
     info.layer = near.layer;
@@ -137,7 +151,9 @@ class Emitter {
       if (const auto* load = std::get_if<isa::Load>(&near.body)) dram_bytes_ += dma_bytes(*load);
       if (const auto* store = std::get_if<isa::Store>(&near.body)) dram_bytes_ += dma_bytes(*store);
     } else {
-      instruction.body = isa::Nop{};
+      isa::Nop nop;
+      nop.cycles = static_cast<std::uint32_t>(nop_cycles);
+      instruction.body = nop;
       info.tile = "waits and signals of " + near.tile;
     }
     instruction.header.layer = near.layer;

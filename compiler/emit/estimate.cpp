@@ -91,7 +91,7 @@ void Estimate::section(const std::vector<WorkItem>& items, const std::vector<std
       finish[i] = std::max(moved + latency_, queue_finish[lane]);
       queue_free[lane] = one_at_a_time ? finish[i] : moved;
     } else {
-      finish[i] = start + kStartToEngine + cycles;
+      finish[i] = start + item.delay + kStartToEngine + cycles;
       queue_free[lane] = finish[i];
     }
     queue_finish[lane] = finish[i];

@@ -6,6 +6,11 @@
 #include "hw/common/units.hpp"
 
 namespace tessera::compiler {
+namespace {
+
+constexpr std::int64_t kStaggerWorth = 8;  // windows' reads in an instruction, for which waiting one of them pays
+
+}  // namespace
 
 void Walk::body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& tile, const std::vector<SramView>& in,
                 const SramView& out, const ConstantTile& constants) {
@@ -27,7 +32,20 @@ void Walk::body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& ti
   }
   for (std::size_t e = 0; e < pieces.size(); ++e) {
     conv_body(id, core, pieces[e], in, out, constants, static_cast<std::int64_t>(e));
+    if (e > 0 && stagger_) {
+      WorkItem& w = sections.back().items.back();
+      w.delay = static_cast<Cycles>(e) * stagger(std::get<isa::Conv>(w.body));
+    }
   }
+  stagger_ = false;
+}
+
+/// Engines that begin together read the same windows in the same cycles, and go on so. Half a beat apart one reads
+/// while the other computes; 0: that gains nothing.
+Cycles Walk::stagger(const isa::Conv& conv) const {
+  const UnitCost::Burst burst = cost_.window_burst(conv);
+  if (burst.lines * chip_.conv.engines > burst.cycles + burst.cycles / 4) return 0;
+  return burst.total > kStaggerWorth * burst.lines ? static_cast<Cycles>(burst.lines) : 0;
 }
 
 void Walk::conv_body(int id, std::uint8_t core, const Tile& tile, const std::vector<SramView>& in, const SramView& out,

@@ -161,6 +161,7 @@ void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int6
   in.reserve(l.inputs.size());
   for (const int t : l.inputs) in.push_back(view_of(graph_.values[static_cast<std::size_t>(t)].root));
   const SramView out = view_of(l.output_root);
+  stagger_ = choices_.stagger;
   body(id, 0, member.plan, tile, in, out, member.constants);
   store_tile(id, 0, tile, out);
 }

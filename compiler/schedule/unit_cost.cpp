@@ -83,6 +83,14 @@ std::int64_t UnitCost::window_lines(const isa::Conv& conv, std::int64_t tiles) c
   return tiles * rows * (ceil_div(columns * cb, chip_.sram.line_bytes) + 1) * blocks;
 }
 
+UnitCost::Burst UnitCost::window_burst(const isa::Conv& conv) const {
+  const hw::ConvCost cost = hw::conv_cost(conv, chip_);
+  const std::int64_t cin_tiles =
+      conv.mode == isa::ConvMode::dense ? ceil_div<std::int64_t>(conv.cin / conv.groups, chip_.conv.cin_lanes) : 1;
+  const std::int64_t phases = cost.tiles * cin_tiles;
+  return {window_lines(conv, 1) / cin_tiles, cost.cycles / std::max<std::int64_t>(1, phases), cost.cycles};
+}
+
 UnitCost::Choice UnitCost::search(isa::Conv conv) {
   Choice best;
   double least = 0;

@@ -24,6 +24,13 @@ class UnitCost {
   [[nodiscard]] std::optional<Cycles> choose(isa::Conv& conv);
   [[nodiscard]] const std::string& why() const { return why_; }
 
+  /// Lines that each tile's windows read one behind the other when the tile begins, and its cycles then.
+  struct Burst {
+    std::int64_t lines = 0, cycles = 0;
+    std::int64_t total = 0;  // cycles of the instruction
+  };
+  [[nodiscard]] Burst window_burst(const isa::Conv& conv) const;
+
   /// The same for a product: sets `dataflow`.
   [[nodiscard]] std::optional<Cycles> choose(isa::Gemm& gemm);
   [[nodiscard]] Cycles edp(const isa::Edp& edp) const;

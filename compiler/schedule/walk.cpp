@@ -336,6 +336,7 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
     channel_tiles.push_back({c, std::min(c + plan.tile_channels, channels.end)});
   }
   ConstantTile whole = load_whole(id, core, plan, channels);
+  stagger_ = choices_.stagger;
   const auto load_operands = [&](std::int64_t n, const Rows& tile_rows, const Rows& tile_channels,
                                  std::int64_t loaded_until) {
     std::vector<Loaded> operands;

@@ -42,6 +42,7 @@ struct WalkChoices {
   std::vector<int> fragmentation;  // by layer: how often its plan met a fragmented SRAM; each asks for more slack
   bool packed = false;             // maps lie side by side from the lowest address; else apart, in banks of their own
   std::vector<GroupPlan> groups;   // in order; layers in none run one by one
+  bool stagger = true;             // engines that share a tile begin it half a beat apart
   bool in_place = false;           // results may be written over operands that die with them
   double byte_cycles = 0;          // LayerSite::byte_cycles
   bool share_imports = false;      // LOAD and REORDER each lay half of a graph input: the network is bound by compute
@@ -118,6 +119,7 @@ class Walk {
                  const SramView& view, bool halo);
   void body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& tile, const std::vector<SramView>& in,
             const SramView& out, const ConstantTile& constants);
+  [[nodiscard]] Cycles stagger(const isa::Conv& conv) const;
   void conv_body(int id, std::uint8_t core, const Tile& tile, const std::vector<SramView>& in, const SramView& out,
                  const ConstantTile& constants, std::int64_t engine);
   void edp_body(int id, std::uint8_t core, const Tile& tile, const std::vector<SramView>& in, const SramView& out,
@@ -147,6 +149,7 @@ class Walk {
   struct Group;  // the one that runs
   std::unique_ptr<Group> group_;
   std::int64_t next_engine_ = 0;
+  bool stagger_ = false;  // the engines begin the next tile that they share together
 };
 
 /// "rows 0..13" or "rows 0..13, channels 32..63".

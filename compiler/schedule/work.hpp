@@ -19,6 +19,7 @@ struct WorkItem {
   isa::Traffic kind = isa::Traffic::spill;  // LOAD, STORE
   Bytes useful_bytes = 0;                   // LOAD, STORE
   std::string tile;
+  Cycles delay = 0;  // between what it waits for and its start
   decltype(isa::Instruction::body) body;
 };
 
