@@ -19,7 +19,7 @@ constexpr double kChunkOverhead = 40;                     // cycles of an instru
 constexpr std::array<double, 8> kGains = {1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0};
 constexpr double kLeastGain = 0.99;  // of a layer's cycles, for a further choice
 constexpr double kImportUnits = 2;   // LOAD and REORDER lay every other part of an image
-constexpr double kSeam = 0.15;       // of work on other units, that is not hidden
+constexpr double kSeam = 0.05;       // of work on other units, that is not hidden
 constexpr double kInstructionBytes = 128;
 constexpr double kLoadBytes = 64;
 

@@ -217,6 +217,7 @@ class Maker {
           continue;
         }
         take_result(walk, maps, choices.spilled);
+        groups_ = plan.groups;
         return;
       }
     }
@@ -325,6 +326,17 @@ class Maker {
     for (std::size_t i = 0; i < layers_.layers.size(); ++i) describe_layer(i);
   }
 
+  /// First layer of the fusion group that the layer is in; itself when it is in none.
+  [[nodiscard]] std::size_t group_first(std::size_t i) const {
+    for (const GroupPlan& group : groups_) {
+      if (static_cast<std::size_t>(group.first) <= i && i < static_cast<std::size_t>(group.end)) {
+        return static_cast<std::size_t>(group.first);
+      }
+    }
+    return i;
+  }
+  [[nodiscard]] bool continues_group(std::size_t i) const { return group_first(i) < i; }
+
   void describe_layer(std::size_t i) {
     isa::Program& p = program();
     const Layer& layer = layers_.layers[i];
@@ -332,7 +344,8 @@ class Maker {
     info.name = layer.node->name.empty() ? "copy " + name_of_value(layer.output) : layer.node->name;
     info.op = layer.node->onnx_op;
     info.fused = layer.node->fused;
-    info.group = static_cast<std::uint16_t>(i);
+    const bool goes_on = continues_group(i);
+    info.group = static_cast<std::uint16_t>(goes_on ? p.groups.size() - 1 : p.groups.size());
     switch (layer.kind) {
       case LayerKind::conv:
         info.unit = "conv";
@@ -367,7 +380,11 @@ class Maker {
         describe_host(layer, static_cast<std::uint16_t>(i));
         break;
     }
-    p.groups.push_back({info.name});
+    if (!goes_on) {
+      p.groups.push_back({info.name});
+    } else if (const std::string first = p.layers[group_first(i)].name; !continues_group(i + 1)) {
+      p.groups.back().name = first + " .. " + info.name;
+    }
     p.layers.push_back(std::move(info));
   }
 
@@ -394,6 +411,7 @@ class Maker {
   LayerGraph layers_;
   UnitCost cost_;
   Constants constants_;
+  std::vector<GroupPlan> groups_;  // fused
   Schedule out_;
   std::array<std::int64_t, 8> used_{};  // bytes by buffer kind
 };

@@ -282,29 +282,57 @@ void Walk::layer(int id) {
 
 LayerPlan Walk::choose_plan(int id, std::uint8_t core, const LayerSite& site) {
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
-  std::string smallest = "its smallest tile";
-  std::int64_t least = INT64_MAX;
   const int met = choices_.fragmentation[static_cast<std::size_t>(id)];
   const double slack = static_cast<double>(spaces_[core].free_lines()) * std::pow(0.8, met % kPackFrom);
   for (const LayerPlan& plan : layer_plans(l, graph_, constants_.layers[static_cast<std::size_t>(id)], site, cost_)) {
+    if (static_cast<double>(plan.lines()) > slack) continue;
     SramSpace trial = spaces_[core];
     bool fits = true;
-    std::int64_t lines = 0;
-    std::string sizes;
     for (const std::int64_t buffer : plan.buffers) {
-      lines += buffer;
-      sizes += detail::concat(sizes.empty() ? "" : " + ", buffer * chip_.sram.line_bytes);
       for (int copy = 0; copy < (plan.double_buffered ? 2 : 1); ++copy) {
         fits = fits && trial.take(buffer, met >= kPackFrom ? Fit::low : Fit::oldest).first >= 0;
       }
     }
-    if (fits && static_cast<double>(lines * (plan.double_buffered ? 2 : 1)) <= slack) return plan;
-    if (lines < least) {
-      least = lines;
-      smallest = detail::concat("its smallest tile takes buffers of ", sizes, " bytes (operands, weights, result)");
-    }
+    if (fits) return plan;
   }
-  throw NoRoom{id, smallest, true};
+  throw NoRoom{id, smallest_tile(id, site), true};
+}
+
+/// What the layer's smallest tile holds, tensor by tensor, and the SRAM in which that fits.
+std::string Walk::smallest_tile(int id, LayerSite site) const {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const LayerConstants& constants = constants_.layers[static_cast<std::size_t>(id)];
+  const std::int64_t line = chip_.sram.line_bytes;
+  site.sram_lines = INT64_MAX / line;
+  const std::vector<LayerPlan> plans = layer_plans(l, graph_, constants, site, cost_);
+  if (plans.empty()) return "it has no tile";
+  const LayerPlan& least = *std::min_element(
+      plans.begin(), plans.end(), [](const LayerPlan& a, const LayerPlan& b) { return a.lines() < b.lines(); });
+  std::vector<std::string> names;  // in the order of the plan's buffers
+  for (std::size_t i = 0; i < l.inputs.size(); ++i) {
+    const int root = graph_.values[static_cast<std::size_t>(l.inputs[i])].root;
+    if (site.input_streamed[i]) names.push_back("rows of " + graph_.roots[static_cast<std::size_t>(root)].name);
+  }
+  if (constants.layout) {
+    names.push_back(detail::concat("weights of ", least.tile_channels, " channels"));
+    names.emplace_back("parameters");
+  } else {
+    if (constants.params_bytes > 0) names.emplace_back("average factors");
+    if (constants.table_bytes > 0) names.emplace_back("table");
+  }
+  if (!site.output_resident) names.emplace_back("rows of the result");
+  std::string text = "its smallest tile holds ";
+  std::int64_t lines = 0;
+  for (std::size_t i = 0; i < least.buffers.size(); ++i) {
+    text += detail::concat(i == 0 ? "" : ", ", names.at(i), " (", least.buffers[i] * line, " bytes)");
+    lines += least.buffers[i];
+  }
+  std::int64_t resident = 0;
+  for (const RootState& root : roots_) resident += root.placed && !root.lent ? root.range.lines : 0;
+  text += detail::concat(", ", lines * line, " bytes in all");
+  if (resident > 0) text += detail::concat(", beside maps of ", resident * line, " bytes");
+  const std::int64_t bank_lines = ceil_div(lines + resident, chip_.sram.banks);
+  return text + detail::concat(" (sram.size_bytes=", bank_lines * line, ")");
 }
 
 void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channels) {
@@ -419,99 +447,6 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
   }
   release(core, whole.params);
   release(core, whole.table);
-}
-
-const Walk::ConstantTile::Weights& Walk::ConstantTile::of(const Rows& channels) const {
-  for (const Weights& part : weights) {
-    if (part.channels.first <= channels.first && channels.end <= part.channels.end) return part;
-  }
-  TESSERA_CHECK(false, "channels ", channels.first, "..", channels.end, " lie in no part of the weights");
-}
-
-Walk::ConstantTile Walk::load_whole(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels) {
-  const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
-  const std::int64_t line = chip_.sram.line_bytes;
-  ConstantTile tile;
-  const auto load = [&](LineRange& range, std::int64_t offset, std::int64_t bytes, const char* what) {
-    range = take(id, core, ceil_div(bytes, line), Fit::oldest, what);
-    for (const DmaPiece& piece :
-         linear_pieces(base_of(isa::BufferKind::weights), offset, range.first * line, bytes, 0, 0)) {
-      WorkItem& w = item(core, isa::QueueId::load, id);
-      w.kind = isa::Traffic::params;
-      w.useful_bytes = piece.bytes;
-      w.tile = what;
-      w.body = piece.body;
-    }
-  };
-  if (c.layout && plan.params_whole) {
-    load(tile.params, c.params_offset + semantics::kParamBytes * channels.first,
-         semantics::kParamBytes * channels.count(), "parameters");
-    tile.first_param_channel = channels.first;
-  }
-  if (!c.layout && c.params_bytes > 0) load(tile.params, c.params_offset, c.params_bytes, "average factors");
-  if (c.table_bytes > 0) load(tile.table, c.table_offset, c.table_bytes, "table");
-  return tile;
-}
-
-Walk::ConstantTile Walk::load_constants(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels,
-                                        const ConstantTile* whole) {
-  const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
-  ConstantTile tile = *whole;
-  if (!c.layout) return tile;
-  const std::int64_t line = chip_.sram.line_bytes;
-  const std::uint8_t base = base_of(isa::BufferKind::weights);
-  const std::string text = detail::concat("channels ", channels.first, "..", channels.end - 1);
-  if (!plan.params_whole) {
-    const std::int64_t bytes = semantics::kParamBytes * channels.count();
-    tile.params = take(id, core, ceil_div(bytes, line), Fit::oldest, "parameters");
-    tile.first_param_channel = channels.first;
-    for (const DmaPiece& piece : linear_pieces(base, c.params_offset + semantics::kParamBytes * channels.first,
-                                               tile.params.first * line, bytes, 0, 0)) {
-      WorkItem& w = item(core, isa::QueueId::load, id);
-      w.kind = isa::Traffic::params;
-      w.useful_bytes = piece.bytes;
-      w.tile = "parameters, " + text;
-      w.body = piece.body;
-    }
-  }
-  if (plan.split == EngineSplit::channels) {
-    const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
-    for (const Rows& part : cut(channels, chip_.conv.engines, channel_granule(l, chip_))) {
-      load_weights(id, core, part, tile);
-    }
-  } else {
-    load_weights(id, core, channels, tile);
-  }
-  return tile;
-}
-
-/// Adds a part to the tile's weights.
-void Walk::load_weights(int id, std::uint8_t core, const Rows& channels, ConstantTile& tile) {
-  const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
-  const std::int64_t line = chip_.sram.line_bytes;
-  const std::uint8_t base = base_of(isa::BufferKind::weights);
-  const std::string text = detail::concat("channels ", channels.first, "..", channels.end - 1);
-  const std::int64_t first = c.weight_offset(channels.first);
-  const std::int64_t bytes = c.weight_offset(channels.end) - first;
-  const LineRange other = tile.weights.empty() ? LineRange{-1, 0} : tile.weights.back().range;
-  const LineRange range = take(id, core, ceil_div(bytes, line), Fit::oldest, "weights", other);
-  tile.weights.push_back({range, channels});
-  const semantics::WeightLayout& layout = *c.layout;
-  const std::int64_t tiles = bytes / layout.tile_bytes();
-  const std::int64_t stored = layout.packed() ? layout.valid_bytes() : layout.tile_bytes();
-  const std::int64_t total = tiles * stored;
-  const std::int64_t useful = c.useful_weights(channels.first, channels.end);
-  std::int64_t done = 0;
-  for (const DmaPiece& piece :
-       linear_pieces(base, c.weights_offset + first / layout.tile_bytes() * stored, range.first * line, total,
-                     layout.packed() ? layout.valid_bytes() : 0, layout.tile_bytes())) {
-    WorkItem& w = item(core, isa::QueueId::load, id);
-    w.kind = isa::Traffic::weights;
-    w.useful_bytes = (done + piece.bytes) * useful / total - done * useful / total;  // shares that sum to the whole
-    w.tile = "weights, " + text;
-    w.body = piece.body;
-    done += piece.bytes;
-  }
 }
 
 /// View of operand i for rows and channels (of the operand): in place when its map is resident, else a tile from DRAM.

@@ -109,6 +109,7 @@ class Walk {
   bool import_reordered(int id, const Image& image, int root, std::int64_t n, const Rows& rows, const SramView& to);
   void share(int id, std::uint8_t core, const Rows& rows, const Rows& channels);
   [[nodiscard]] LayerPlan choose_plan(int id, std::uint8_t core, const LayerSite& site);
+  [[nodiscard]] std::string smallest_tile(int id, LayerSite site) const;
   ConstantTile load_constants(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels,
                               const ConstantTile* whole);
   void load_weights(int id, std::uint8_t core, const Rows& channels, ConstantTile& tile);
