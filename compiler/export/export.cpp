@@ -26,6 +26,8 @@ int ir_version(std::int64_t opset) {
   return opset >= 15 ? 8 : 7;
 }
 
+constexpr const char* kAbsentConstant = "a constant; the dump of the quantised stage holds values";
+
 void add_node(const Node& node, onnx::GraphProto& proto) {
   onnx::NodeProto& made = *proto.add_node();
   made.set_name(node.name);
@@ -47,12 +49,14 @@ void add_constants(const std::map<std::string, Tensor>& constants, const ExportO
                    onnx::GraphProto& proto) {
   std::int64_t bytes = 0;
   for (const auto& [name, tensor] : constants) {
-    onnx::TensorProto& made = *proto.add_initializer();
-    made.set_name(name);
     if (options.weights == WrittenWeights::small_only && tensor.elements() > kSmallConstant) {
-      to_reference(tensor, options.weights_home, made);
+      onnx::ValueInfoProto& given = *proto.add_input();
+      to_proto(name, tensor.dtype, tensor.shape, given);
+      given.set_doc_string(kAbsentConstant);
       continue;
     }
+    onnx::TensorProto& made = *proto.add_initializer();
+    made.set_name(name);
     bytes += static_cast<std::int64_t>(tensor.bytes.size());
     if (bytes > kLargestFile) user_error("the weights are larger than 2 GiB: one ONNX file cannot hold them");
     to_proto(tensor, made);
@@ -84,8 +88,6 @@ std::string export_bytes(const Graph& graph, const ExportOptions& options) {
     import.set_domain(domain);
     import.set_version(1);
   }
-  add_constants(graph.constants, options, proto);
-  add_constants(added, options, proto);
   const auto shape = [&](const std::string& value) -> std::optional<Shape> {
     if (graph.is_constant(value)) return graph.shape_of(value);
     const auto it = graph.values.find(value);
@@ -94,6 +96,8 @@ std::string export_bytes(const Graph& graph, const ExportOptions& options) {
   for (const std::string& input : graph.inputs) {
     to_proto(input, graph.dtype_of(input), shape(input), *proto.add_input());
   }
+  add_constants(graph.constants, options, proto);
+  add_constants(added, options, proto);
   for (const std::string& output : graph.outputs) {
     to_proto(output, graph.dtype_of(output), shape(output), *proto.add_output());
   }

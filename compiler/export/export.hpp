@@ -11,13 +11,12 @@ namespace tessera::compiler {
 
 enum class WrittenWeights {
   all,
-  small_only  // constants above kSmallConstant elements become references to external data that nobody wrote
+  small_only  // constants above kSmallConstant elements become inputs, so that ONNX's loader and checker take the file
 };
 inline constexpr std::int64_t kSmallConstant = 256;
 
 struct ExportOptions {
   WrittenWeights weights = WrittenWeights::all;
-  std::string weights_home;  // with small_only: the file named as the place of the others
 };
 
 /// The ONNX file's bytes. Names of absorbed nodes (Node::fused) go to the nodes' doc_string and come back on import;
@@ -29,7 +28,7 @@ void export_model(const Graph& graph, const std::filesystem::path& file, const E
 
 /// dir/STAGE.onnx (stage "01-imported") without large weights: FORMAT.md section 2 keeps those to NN-quantised.
 void dump_ir(const Graph& graph, const std::filesystem::path& dir, const std::string& stage,
-             const ExportOptions& options = {WrittenWeights::small_only, "NN-quantised.onnx"});
+             const ExportOptions& options = {WrittenWeights::small_only});
 
 /// What ONNX's own checker says of exported bytes; empty when content (or the opset is newer than it knows).
 [[nodiscard]] std::string check_exported(const std::string& bytes);

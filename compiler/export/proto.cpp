@@ -54,14 +54,6 @@ void to_proto(const Tensor& tensor, onnx::TensorProto& proto) {
   proto.set_raw_data(tensor.bytes.data(), tensor.bytes.size());
 }
 
-void to_reference(const Tensor& tensor, const std::string& home, onnx::TensorProto& proto) {
-  shape_and_type(tensor, proto);
-  proto.set_data_location(onnx::TensorProto::EXTERNAL);
-  auto* location = proto.add_external_data();
-  location->set_key("location");
-  location->set_value(home);
-}
-
 void to_proto(const std::string& name, const Attribute& attribute, onnx::AttributeProto& proto) {
   proto.set_name(name);
   if (const auto* integer = std::get_if<std::int64_t>(&attribute)) {

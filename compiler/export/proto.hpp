@@ -16,8 +16,6 @@ namespace tessera::compiler {
 [[nodiscard]] int onnx_type(DType type);
 
 void to_proto(const Tensor& tensor, onnx::TensorProto& proto);
-/// Shape and type of a tensor whose elements lie elsewhere.
-void to_reference(const Tensor& tensor, const std::string& home, onnx::TensorProto& proto);
 void to_proto(const std::string& name, const Attribute& attribute, onnx::AttributeProto& proto);
 void to_proto(const std::string& name, DType type, const std::optional<Shape>& shape, onnx::ValueInfoProto& proto);
 

@@ -1,0 +1,79 @@
+// No run is faster than the bounds, on any chip, schedule or memory; and a run that is bound by its stream comes near.
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "compiler/bounds/bounds.hpp"
+#include "compiler/export/export.hpp"
+#include "compiler/zoo/zoo.hpp"
+#include "runtime/session/execute.hpp"
+#include "runtime/session/front_end.hpp"
+
+namespace tessera::runtime {
+namespace {
+
+struct Case {
+  const char* network;
+  const char* chip;
+  const char* schedule;
+  std::vector<std::string> sets;
+};
+
+struct Figures {
+  Cycles run = 0, run_ideal_dram = 0;
+  compiler::NetworkBounds bounds;
+};
+
+Figures measure(const Case& c) {
+  const auto file = std::filesystem::path(testing::TempDir()) /
+                    ("tessera_bounds_" + std::string(c.network) + std::to_string(getpid()) + ".onnx");
+  compiler::export_model(compiler::zoo_build(c.network, 1), file);
+  ModelOptions model;
+  model.model = file.string();
+  model.timing_only = true;
+  CompileOptions compile;
+  compile.chip = c.chip;
+  compile.schedule = c.schedule;
+  compile.sets = c.sets;
+  const CompiledModel compiled = compile_model(model, compile);
+  std::filesystem::remove(file);
+  RunOptions options;
+  options.timing_only = true;
+  options.ideal = {"dram"};
+  const Outcome outcome = execute_program(compiled.program, compiled.chip, options, [&] { return compiled.qgraph; });
+  return {outcome.result.cycles, outcome.ideal.at("dram"), compiler::network_bounds(compiled.qgraph, compiled.chip)};
+}
+
+class BoundsOfRuns : public testing::TestWithParam<Case> {};
+
+TEST_P(BoundsOfRuns, NoRunIsFaster) {
+  const Figures f = measure(GetParam());
+  EXPECT_GT(f.bounds.lookahead_cycles, 0);
+  EXPECT_GE(f.run, f.bounds.lookahead_cycles);
+  EXPECT_GE(f.run_ideal_dram, f.bounds.lookahead_ideal_dram_cycles);
+  Cycles layers = 0;
+  for (const compiler::LayerBound& layer : f.bounds.layers) {
+    if (layer.unit == "conv") layers = std::max(layers, layer.mapping.cycles);
+  }
+  EXPECT_GE(f.run, layers);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , BoundsOfRuns,
+    testing::Values(Case{"squeezenet", "a1000", "layer", {}}, Case{"squeezenet", "a1000", "auto", {"dram.channels=16"}},
+                    Case{"squeezenet", "a1000", "naive", {"dram.channels=1"}}, Case{"squeezenet", "j5", "auto", {}},
+                    Case{"squeezenet", "a1000", "auto", {"sram.size_bytes=8192"}},
+                    Case{"squeezenet", "a1000", "auto", {"dram.refresh=per_bank", "conv.engines=1"}},
+                    Case{"squeezenet", "a1000", "fused", {"sram.size_bytes=16384"}},
+                    Case{"mobilenet_v2", "a1000", "auto", {"dram.channels=16"}},
+                    Case{"mobilenet_v2", "a1000", "auto", {"dram.device=DDR4-3200", "dram.ecc=in_band"}}));
+
+TEST(BoundsOfRun, AStreamBoundRunComesNear) {
+  const Figures f = measure({"resnet50", "a1000", "layer", {"dram.channels=1"}});
+  EXPECT_EQ(f.bounds.lookahead_limit, "stream");
+  EXPECT_LE(static_cast<double>(f.run), 1.15 * static_cast<double>(f.bounds.lookahead_cycles));
+}
+
+}  // namespace
+}  // namespace tessera::runtime
