@@ -19,6 +19,7 @@ constexpr double kChunkOverhead = 40;                     // cycles of an instru
 constexpr std::array<double, 8> kGains = {1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0};
 constexpr double kLeastGain = 0.99;  // of a layer's cycles, for a further choice
 constexpr double kImportUnits = 2;   // LOAD and REORDER lay every other part of an image
+constexpr double kImportWait = 1.4;  // of the lines' cycles: LOAD waits for room and for DRAM
 constexpr double kSeam = 0.05;       // of work on other units, that is not hidden
 constexpr double kInstructionBytes = 128;
 constexpr double kLoadBytes = 64;
@@ -427,7 +428,7 @@ void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {
     }
     if (lines > available) return;
     State next = follow(from, cut, state, plan, live, newly);
-    imports *= plan.ahead > 1 ? 1 / kImportUnits : 1;
+    imports *= plan.ahead > 1 ? kImportWait / kImportUnits : kImportWait;
     const double all = f.conv + f.edp + imports;
     const double longest = plan.ahead > 0 ? std::max({f.conv, f.edp, imports}) : std::max(f.conv + f.edp, imports);
     add(next, {images * (longest + kSeam * (all - longest)), bytes, f.constant_bytes, available - lines});

@@ -1,5 +1,8 @@
 // The fused schedule: values on random graphs at small SRAM sizes, where groups, line buffers and spilled maps occur;
 // traffic and predicted cycles beside the layer schedule.
+#include <cstdlib>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "compiler/driver/compile.hpp"
@@ -26,21 +29,33 @@ isa::Program compiled(const QGraph& graph, const isa::ChipConfig& chip, Schedule
 /// Smallest to largest: maps of a few KiB against all of the SRAM.
 constexpr std::int64_t kBankBytes[] = {512, 1024, 2048, 8192};
 
-TEST(Fused, RandomGraphsComputeTheGraph) {
-  int ran = 0;
-  for (std::uint64_t seed = 401; seed <= 440; ++seed) {
+/// How many random graphs: a share here, 500 by scripts/fused_seeds.sh.
+std::uint64_t seeds() {
+  const char* text = std::getenv("TESSERA_FUSED_SEEDS");
+  return text == nullptr ? 40 : std::stoull(text);
+}
+
+TEST(Fused, RandomGraphsComputeTheGraphOnEverySchedule) {
+  std::uint64_t ran = 0, with_groups = 0;
+  for (std::uint64_t seed = 401; seed <= 400 + seeds(); ++seed) {
     const isa::ChipConfig chip = chip_with("tiny", kBankBytes[seed % 4]);
     const QGraph graph = testing::random_graph(seed, 17, seed % 5 == 0 ? 2 : 1);
-    try {
-      const isa::Program program = compiled(graph, chip, ScheduleKind::fused);
-      testing::expect_program_computes(graph, program, chip, testing::random_inputs(graph, seed + 1000), seed);
-      ++ran;
-    } catch (const UserError& error) {  // what no schedule can hold
-      EXPECT_THROW((void)compiled(graph, chip, ScheduleKind::layer), UserError) << error.what();
+    bool layer_fits = true;
+    for (const ScheduleKind kind : {ScheduleKind::layer, ScheduleKind::naive, ScheduleKind::fused}) {
+      try {
+        const isa::Program program = compiled(graph, chip, kind);
+        testing::expect_program_computes(graph, program, chip, testing::random_inputs(graph, seed + 1000), seed);
+        ran += kind == ScheduleKind::fused ? 1 : 0;
+        with_groups += program.groups.size() < program.layers.size() ? 1 : 0;
+      } catch (const UserError& error) {  // what this SRAM cannot hold; what it can layer by layer, it can fused
+        if (kind == ScheduleKind::layer) layer_fits = false;
+        EXPECT_FALSE(layer_fits) << error.what();
+      }
+      if (HasFatalFailure()) return;
     }
-    if (HasFatalFailure()) return;
   }
-  EXPECT_GT(ran, 20);
+  EXPECT_GT(ran, seeds() / 2);
+  EXPECT_GT(with_groups, seeds() / 4);
 }
 
 TEST(Fused, MovesAndProductsComputeTheGraph) {
