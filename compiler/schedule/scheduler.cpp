@@ -20,7 +20,8 @@ constexpr double kComputeShare = 0.7;
 constexpr double kLeastMargin = 0.02;  // of the SRAM, that a search leaves free for what sizes alone do not say
 constexpr double kMarginStep = 0.04;   // more of it for layers that found no room
 constexpr int kMostSearches = 60;
-constexpr int kMostFailures = 8;  // of a layer's plan to fragmentation, before a map is spilled for it
+constexpr int kLastFailures = 24;  // the same, when none is left to spill
+constexpr int kMostFailures = 8;   // of a layer's plan to fragmentation, before a map is spilled for it
 
 /// Dense or folded: whichever the engine does faster on a strip of the layer.
 void choose_modes(LayerGraph& graph, UnitCost& cost) {
@@ -162,7 +163,10 @@ class Maker {
           continue;
         }
         int& met = choices.fragmentation[static_cast<std::size_t>(no_room.layer)];
-        if (no_room.planned ? met > 0 && met < kPackFrom : met < kMostFailures) {
+        // A smaller tile is the last resort when no map is left to spill.
+        const int most =
+            largest_live(no_room.layer, choices.spilled) < choices.spilled.size() ? kMostFailures : kLastFailures;
+        if (no_room.planned ? met > 0 && met < kPackFrom : met < most) {
           met = no_room.planned ? kPackFrom : met + 1;
         } else {
           met = 0;
@@ -232,12 +236,14 @@ class Maker {
     return {layer, layer + 1};
   }
 
-  /// Maps side by side, then these layers' buffers too; false: both is done already.
+  /// Maps side by side, then these layers' buffers too, then a layer alone takes smaller tiles; false: all that is
+  /// done.
   static bool pack_more(const Rows& layers, WalkChoices& choices) {
     if (!choices.packed) return choices.packed = true;
-    if (choices.fragmentation[static_cast<std::size_t>(layers.first)] >= kPackFrom) return false;
+    const int met = choices.fragmentation[static_cast<std::size_t>(layers.first)];
+    if (met >= (layers.count() == 1 ? kMostFailures : kPackFrom)) return false;
     for (std::int64_t id = layers.first; id < layers.end; ++id) {
-      choices.fragmentation[static_cast<std::size_t>(id)] = kPackFrom;
+      choices.fragmentation[static_cast<std::size_t>(id)] = std::max(met + 1, kPackFrom);
     }
     return true;
   }
@@ -259,15 +265,20 @@ class Maker {
     return s.n * semantics::map_layout(s.c, s.h, s.w, chip_).bytes;
   }
 
-  void spill_one(const NoRoom& no_room, std::vector<bool>& spilled) {
+  /// The largest map in SRAM that lives while the layer runs and may go to DRAM; spilled.size(): none.
+  [[nodiscard]] std::size_t largest_live(int layer, const std::vector<bool>& spilled) const {
     std::size_t largest = spilled.size();
     for (std::size_t r = 0; r < spilled.size(); ++r) {
       const Root& root = layers_.roots[r];
-      if (spilled[r] || root.keep || root.first_layer > no_room.layer || root.last_layer < no_room.layer ||
-          root.first_layer < 0)
+      if (spilled[r] || root.keep || root.first_layer > layer || root.last_layer < layer || root.first_layer < 0)
         continue;
       if (largest == spilled.size() || sram_bytes_of(r) > sram_bytes_of(largest)) largest = r;
     }
+    return largest;
+  }
+
+  void spill_one(const NoRoom& no_room, std::vector<bool>& spilled) {
+    const std::size_t largest = largest_live(no_room.layer, spilled);
     if (largest == spilled.size()) {
       const Layer& layer = layers_.layers[static_cast<std::size_t>(no_room.layer)];
       user_error(wishes_at(layers_, no_room.layer), layer.node->name, ": ", layer.node->onnx_op,

@@ -283,7 +283,8 @@ void Walk::layer(int id) {
 LayerPlan Walk::choose_plan(int id, std::uint8_t core, const LayerSite& site) {
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
   const int met = choices_.fragmentation[static_cast<std::size_t>(id)];
-  const double slack = static_cast<double>(spaces_[core].free_lines()) * std::pow(0.8, met % kPackFrom);
+  const double slack =
+      static_cast<double>(spaces_[core].free_lines()) * std::pow(0.8, met < kPackFrom ? met : met - kPackFrom);
   for (const LayerPlan& plan : layer_plans(l, graph_, constants_.layers[static_cast<std::size_t>(id)], site, cost_)) {
     if (static_cast<double>(plan.lines()) > slack) continue;
     SramSpace trial = spaces_[core];
