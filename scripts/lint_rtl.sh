@@ -18,11 +18,23 @@ lint() {
   fi
 }
 
+# Each unit alone, as hw/cosim verilates it for --rtl-unit: 2 conv0, 6 gemm, 7 edp, 8 reorder. The packages hold
+# constants of the whole core.
+lint_units() {
+  local queue
+  for queue in 2 6 7 8; do
+    verilator --lint-only -Wall -Wno-UNUSEDPARAM --assert --top-module tessera_unit_bench "-GQueue=$queue" \
+      hw/rtl/lint_waivers.vlt "$work/tessera_isa_pkg.sv" "$work/tessera_chip_pkg.sv" -f hw/rtl/files.f \
+      hw/cosim/tessera_unit_bench.sv
+  done
+}
+
 if [ $# -gt 0 ]; then
   lint "$@"
   exit
 fi
 lint tiny
+lint_units
 lint micro
 lint tiny conv.cin_lanes=12 conv.cout_lanes=8 conv.pixel_lanes=6 'conv.pixel_shapes=["6x1","2x3"]' conv.window_bytes=1152 \
   conv.depthwise_taps=3 conv.accumulators=7

@@ -25,6 +25,8 @@ struct CoreInputs {
   std::array<bool, 3> last{};
   std::array<bool, 3> error{};
   std::array<std::array<std::uint8_t, kMostDataBytes>, 2> data{};  // R
+  // What the oldest outstanding burst of LOAD, of STORE waits for in this cycle: tessera_core_pkg::owner_e.
+  std::uint8_t load_wait = 1, store_wait = 1;
 };
 
 struct CoreOutputs {
@@ -33,6 +35,7 @@ struct CoreOutputs {
   std::array<std::uint8_t, kMostDataBytes> w_data{};
   std::array<std::uint8_t, kMostDataBytes / 8> w_strobes{};  // bit i: byte i is written
   std::uint32_t start = 0, finish = 0;                       // bit u: unit u
+  std::uint32_t queue_full = 0;                              // words are left to fetch and have no room
   std::array<std::uint64_t, kUnits> req_banks{};             // SRAM banks each unit wants
   bool quiet = false, stuck = false, irq = false;
 };

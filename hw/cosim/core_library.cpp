@@ -1,26 +1,14 @@
 // The verilated core behind core_api.hpp. Compiled once a chip shape, by build_core.py, with that shape's
 // rtl_parameters.hpp; the only file that sees Verilator's headers.
 #include <cstring>
-#include <memory>
 #include <string>
-#include <string_view>
-
-#include <verilated.h>
-#include <verilated_sym_props.h>
 
 #include "Vtessera_core.h"
 #include "hw/cosim/core_api.hpp"
-#include "rtl_parameters.hpp"
+#include "hw/cosim/verilated_pins.hpp"
 
 namespace tessera::cosim {
 namespace {
-
-constexpr std::size_t parameter(std::string_view key) {
-  for (const RtlParameter& p : kRtlParameters) {
-    if (key == p.key) return static_cast<std::size_t>(p.value);
-  }
-  throw "no such key";
-}
 
 constexpr std::size_t kDataBytes = parameter("axi.data_bytes");
 constexpr std::size_t kBanks = parameter("sram.banks");
@@ -28,55 +16,15 @@ constexpr std::size_t kLineBytes = parameter("sram.line_bytes");
 constexpr std::size_t kLines = parameter("sram.size_bytes") / kLineBytes;
 static_assert(kDataBytes <= kMostDataBytes);
 
-/// A pin of any width as little-endian bytes: Verilator keeps it in one integer or in an array of 32-bit words.
-template <typename Pin>
-std::array<std::uint8_t, sizeof(Pin)> bytes_of(const Pin& pin) {
-  std::array<std::uint8_t, sizeof(Pin)> bytes;
-  std::memcpy(bytes.data(), &pin, sizeof(Pin));
-  return bytes;
-}
-
-/// `count` <= 64 bits from bit `first` on.
-template <std::size_t N>
-std::uint64_t bits(const std::array<std::uint8_t, N>& bytes, std::size_t first, std::size_t count) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    value |= std::uint64_t{bytes[(first + i) / 8] >> ((first + i) % 8) & 1u} << i;
-  }
-  return value;
-}
-
 // tessera_core_pkg::axi_ax_t: beats above 40 bits of address.
 constexpr int kAddressBits = 40;
 AddressPins request_of(CData valid, QData ax) {
   return {valid != 0, ax & ((QData{1} << kAddressBits) - 1), static_cast<int>(ax >> kAddressBits)};
 }
 
-thread_local std::string assertion;  // what vl_stop was told last, until the instance takes it
-
-class Core {
+class Core : public VerilatedModel<Vtessera_core> {
  public:
-  Core() {
-    context_.randReset(0);  // macros hold zero, as MACHINE.md section 3 says of the SRAM
-    assertion.clear();
-    top_ = std::make_unique<Vtessera_core>(&context_, "top");
-    top_->rst_ni = 0;
-    top_->eval();  // edges are seen against the values of the first call
-    edge();
-    top_->rst_ni = 1;
-    top_->eval();
-  }
-  ~Core() { top_->final(); }
-  Core(const Core&) = delete;
-  Core& operator=(const Core&) = delete;
-
   void eval(const CoreInputs& in, CoreOutputs& out);
-  void edge() {
-    top_->clk_i = 1;
-    settle();
-    top_->clk_i = 0;
-    settle();
-  }
   void write_register(std::uint32_t offset, std::uint32_t value) {
     CoreOutputs ignored;
     eval({}, ignored);
@@ -92,19 +40,6 @@ class Core {
     return top_->reg_rdata_o;
   }
   void read_sram(std::uint8_t* bytes);
-  [[nodiscard]] const char* failure() const { return failure_.empty() ? nullptr : failure_.c_str(); }
-
- private:
-  void settle() {
-    top_->eval();
-    if (assertion.empty()) return;
-    if (failure_.empty()) failure_ = assertion;
-    assertion.clear();
-  }
-
-  VerilatedContext context_;
-  std::unique_ptr<Vtessera_core> top_;
-  std::string failure_;
 };
 
 void Core::eval(const CoreInputs& in, CoreOutputs& out) {
@@ -119,6 +54,8 @@ void Core::eval(const CoreInputs& in, CoreOutputs& out) {
   top_->fetch_r_error_i = in.error[0];
   top_->load_r_error_i = in.error[1];
   top_->store_b_error_i = in.error[2];
+  top_->load_wait_i = in.load_wait;
+  top_->store_wait_i = in.store_wait;
   std::memcpy(&top_->fetch_r_data_i, in.data[0].data(), kDataBytes);
   std::memcpy(&top_->load_r_data_i, in.data[1].data(), kDataBytes);
   settle();
@@ -137,6 +74,7 @@ void Core::eval(const CoreInputs& in, CoreOutputs& out) {
   }
   out.start = top_->start_o;
   out.finish = top_->finish_o;
+  out.queue_full = top_->queue_full_o;
   const auto banks = bytes_of(top_->req_banks_o);
   for (std::size_t u = 0; u < out.req_banks.size(); ++u) out.req_banks[u] = bits(banks, u * kBanks, kBanks);
   out.quiet = top_->quiet_o != 0;
@@ -162,13 +100,6 @@ Core& core(void* instance) { return *static_cast<Core*>(instance); }
 
 }  // namespace
 }  // namespace tessera::cosim
-
-// Verilator's hooks (VL_USER_STOP): a failed assertion ends the run with a sentence, not the process.
-void vl_stop(const char* file, int line, const char*) VL_MT_UNSAFE {
-  std::string name = file;
-  name.erase(0, name.rfind('/') + 1);
-  tessera::cosim::assertion = "RTL assertion at " + name + ":" + std::to_string(line);
-}
 
 extern "C" __attribute__((visibility("default"))) const tessera::cosim::CoreApi tessera_core_api = {
     tessera::cosim::kCoreApiSize,

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <map>
 #include <sstream>
 #include <vector>
 
@@ -32,17 +32,23 @@ fs::path source_root() {
   return other.empty() ? fs::path(TESSERA_SOURCE_ROOT) : fs::path(other);
 }
 
-std::string library_name(std::uint64_t hash) { return "core-" + hash_text(hash).substr(2) + ".so"; }
+std::string library_name(const std::string& what, std::uint64_t hash) {
+  return what + "-" + hash_text(hash).substr(2) + ".so";
+}
 
 /// Everything that a library is made of, but for the shape.
 std::vector<fs::path> sources(const fs::path& root) {
   std::vector<fs::path> files = {"hw/rtl/files.f",
                                  "hw/rtl/generate_chip_package.py",
+                                 "hw/rtl/lint_waivers.vlt",
                                  "hw/cosim/build_core.py",
                                  "hw/cosim/core_api.hpp",
                                  "hw/cosim/core_library.cpp",
                                  "hw/cosim/observe.vlt",
-                                 "hw/rtl/lint_waivers.vlt",
+                                 "hw/cosim/unit_api.hpp",
+                                 "hw/cosim/tessera_unit_bench.sv",
+                                 "hw/cosim/unit_library.cpp",
+                                 "hw/cosim/verilated_pins.hpp",
                                  "isa/isa.json"};
   std::istringstream list(read_file(root / "hw/rtl/files.f"));
   for (std::string line; std::getline(list, line);) {
@@ -76,34 +82,51 @@ bool run_command(const std::string& command, std::string& output) {
   return ::pclose(pipe) == 0;
 }
 
-void build_library(const std::string& chip, const std::string& shape, const fs::path& root, const fs::path& library) {
+/// `argument`: what build_core.py wants to know besides shape and library.
+void build_library(const std::string& what, const std::string& shape, const fs::path& root, const fs::path& library,
+                   const std::string& argument) {
   std::error_code failed;
   fs::create_directories(library.parent_path(), failed);
   if (failed) {
-    user_error(library.parent_path().string(), ": cannot be made: ", failed.message(), "; the RTL of chip '", chip,
-               "' is Verilated there ($TESSERA_RTL_CACHE names another folder)");
+    user_error(library.parent_path().string(), ": cannot be made: ", failed.message(), "; ", what,
+               " is Verilated there ($TESSERA_RTL_CACHE names another folder)");
   }
-  std::fprintf(stderr, "RTL of chip '%s': not built yet, is Verilated into %s\n", chip.c_str(), library.c_str());
+  std::fprintf(stderr, "%s: not built yet, is Verilated into %s\n", what.c_str(), library.c_str());
   const auto begin = std::chrono::steady_clock::now();
   const fs::path shape_file = library.string() + "." + std::to_string(::getpid()) + ".shape";
   write_file(shape_file, shape);
   std::string output;
   const bool done = run_command(std::string(TESSERA_PYTHON) + " " + quoted(root / "hw/cosim/build_core.py") + " " +
-                                    quoted(shape_file) + " " + quoted(library),
+                                    quoted(shape_file) + " " + quoted(library) + " " + argument,
                                 output);
   fs::remove(shape_file, failed);
-  if (!done) user_error("the RTL of chip '", chip, "' cannot be built: ", output);
+  if (!done) user_error(what, " cannot be built: ", output);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::fprintf(stderr, "RTL of chip '%s': built in %.0f s\n", chip.c_str(), seconds);
+  std::fprintf(stderr, "%s: built in %.0f s\n", what.c_str(), seconds);
 }
 
-const CoreApi& load(const fs::path& library) {
+/// The library in the cache, built if it is not there.
+fs::path cached_library(const std::string& what, const std::string& name, const std::string& shape,
+                        const std::string& argument) {
+  const fs::path root = source_root();
+  if (!fs::exists(root / "hw/rtl/files.f")) {
+    user_error(what, " is not built, and its sources are not in ", root.string(),
+               " ($TESSERA_RTL_ROOT names another source tree)");
+  }
+  const fs::path library = rtl_cache_folder() / library_name(name, hash_of_sources(shape, root));
+  if (!fs::exists(library)) build_library(what, shape, root, library, argument);
+  return library;
+}
+
+template <typename Api>
+const Api& load(const fs::path& library, const char* symbol, std::uint32_t size, const std::string& shape) {
   void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) user_error(library.string(), ": cannot be loaded: ", ::dlerror());
-  const auto* api = static_cast<const CoreApi*>(::dlsym(handle, "tessera_core_api"));
-  if (api == nullptr || api->size != kCoreApiSize) {
+  const auto* api = static_cast<const Api*>(::dlsym(handle, symbol));
+  if (api == nullptr || api->size != size) {
     user_error(library.string(), ": is the RTL library of another build; delete it and run again");
   }
+  TESSERA_CHECK(api->shape == shape, library.string(), " is built for\n", api->shape, "not for\n", shape);
   return *api;
 }
 
@@ -123,25 +146,26 @@ fs::path rtl_cache_folder() {
 }
 
 const CoreApi& core_library(const isa::ChipConfig& chip) {
+  // A library stays loaded for the process; a run of many programs looks for it once.
+  static std::map<std::string, const CoreApi*> loaded;
   const std::string shape = rtl_shape(chip);
+  const CoreApi*& api = loaded[shape + environment("TESSERA_RTL_ROOT")];
+  if (api != nullptr) return *api;
   fs::path library;
   if (environment("TESSERA_RTL_ROOT").empty()) {
     Fnv64 hash;
     hash.add(shape);
-    library = fs::path(TESSERA_RTL_LIBRARIES) / library_name(hash.value());
+    library = fs::path(TESSERA_RTL_LIBRARIES) / library_name("core", hash.value());
   }
-  if (!fs::exists(library)) {
-    const fs::path root = source_root();
-    if (!fs::exists(root / "hw/rtl/files.f")) {
-      user_error("the RTL of chip '", chip.name, "' is not built, and its sources are not in ", root.string(),
-                 " ($TESSERA_RTL_ROOT names another source tree)");
-    }
-    library = rtl_cache_folder() / library_name(hash_of_sources(shape, root));
-    if (!fs::exists(library)) build_library(chip.name, shape, root, library);
-  }
-  const CoreApi& api = load(library);
-  TESSERA_CHECK(api.shape == shape, library.string(), " is built for\n", api.shape, "not for\n", shape);
-  return api;
+  if (!fs::exists(library)) library = cached_library("the RTL of chip '" + chip.name + "'", "core", shape, "");
+  return *(api = &load<CoreApi>(library, "tessera_core_api", kCoreApiSize, shape));
+}
+
+const UnitApi& unit_library(const isa::ChipConfig& chip, isa::QueueId queue) {
+  const std::string shape = rtl_shape(chip), unit = isa::to_string(queue);
+  const fs::path library = cached_library("the RTL of unit " + unit + " of chip '" + chip.name + "'", "unit-" + unit,
+                                          shape, std::to_string(static_cast<int>(queue)));
+  return load<UnitApi>(library, "tessera_unit_api", kUnitApiSize, shape);
 }
 
 }  // namespace tessera::cosim

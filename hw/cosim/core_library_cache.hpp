@@ -6,7 +6,9 @@
 #include <string>
 
 #include "hw/cosim/core_api.hpp"
+#include "hw/cosim/unit_api.hpp"
 #include "isa/chip.hpp"
+#include "isa/isa.hpp"
 
 namespace tessera::cosim {
 
@@ -21,5 +23,7 @@ namespace tessera::cosim {
 /// another source tree, whose RTL is used instead of the build's (mutations, an RTL engineer's copy). It stays loaded.
 /// UserError if it cannot be built.
 [[nodiscard]] const CoreApi& core_library(const isa::ChipConfig& chip);
+/// The same for one unit (tessera_unit_bench.sv), always through the cache.
+[[nodiscard]] const UnitApi& unit_library(const isa::ChipConfig& chip, isa::QueueId queue);
 
 }  // namespace tessera::cosim

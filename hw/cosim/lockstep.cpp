@@ -1,54 +1,29 @@
 #include "hw/cosim/lockstep.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "hw/common/error.hpp"
 #include "hw/common/random.hpp"
+#include "hw/cosim/comparison.hpp"
+#include "hw/cosim/random_fault.hpp"
 #include "hw/cosim/random_program.hpp"
 #include "hw/cosim/rtl_run.hpp"
+#include "hw/cosim/shrink.hpp"
 #include "hw/cosim/slice.hpp"
 #include "hw/platform/platform.hpp"
 #include "hw/reference/reference.hpp"
+#include "isa/asm/assembler.hpp"
 
 namespace tessera::cosim {
 namespace {
 
 constexpr int kInstructionsAtLeast = 12;
 constexpr int kInstructionsAtMost = 48;
-
-const char* queue_name(int queue) { return isa::to_string(static_cast<isa::QueueId>(queue)); }
-
-/// Collects differences; the first one in time is the one that is told.
-class Findings {
- public:
-  explicit Findings(LockstepResult& result) : result_(result) {}
-  template <typename T>
-  void cycles(const T& model, const T& rtl, Cycles when, const std::string& what) {
-    if (model == rtl) return;
-    ++result_.cycle_differences;
-    note(when, detail::concat(what, ": model ", model, ", RTL ", rtl));
-  }
-  void values(const std::vector<std::uint8_t>& other, const std::vector<std::uint8_t>& rtl, const std::string& what,
-              const char* whose) {
-    TESSERA_CHECK(other.size() == rtl.size(), what, ": ", other.size(), " and ", rtl.size(), " bytes");
-    for (std::size_t i = 0; i < rtl.size(); ++i) {
-      if (other[i] == rtl[i]) continue;
-      ++result_.value_differences;
-      note(kNever, detail::concat(what, " byte ", i, ": ", whose, " ", int{other[i]}, ", RTL ", int{rtl[i]}));
-    }
-  }
-
- private:
-  void note(Cycles when, const std::string& text) {
-    if (!result_.first.empty() && when >= when_) return;
-    when_ = when;
-    result_.first = when < kNever ? detail::concat("cycle ", when, ": ", text) : text;
-  }
-  LockstepResult& result_;
-  Cycles when_ = kNever;
-};
+constexpr std::uint64_t kFaultEvery = 8;
+constexpr int kShrinkAttempts = 300;
 
 void fill_buffers(const isa::Program& program, const platform::DramLayout& layout, std::uint64_t seed,
                   hw::DramStorage& dram) {
@@ -68,69 +43,177 @@ std::vector<std::uint8_t> bytes_of(const isa::Buffer& buffer, const platform::Dr
   return bytes;
 }
 
-void compare_instructions(const hw::RunResult& model, const hw::RunResult& rtl, Findings& findings) {
-  std::size_t m = 0, r = 0;
-  const auto key = [](const hw::InstructionRecord& i) {
-    return std::array<std::uint32_t, 3>{i.section, i.queue, i.index};
-  };
-  while (m < model.instructions.size() || r < rtl.instructions.size()) {
-    const bool only_model = r == rtl.instructions.size() ||
-                            (m < model.instructions.size() && key(model.instructions[m]) < key(rtl.instructions[r]));
-    const bool only_rtl =
-        !only_model && (m == model.instructions.size() || key(rtl.instructions[r]) < key(model.instructions[m]));
-    const hw::InstructionRecord& one = only_rtl ? rtl.instructions[r] : model.instructions[m];
-    const std::string name =
-        detail::concat("section ", one.section, ", ", queue_name(one.queue), " instruction ", one.index);
-    if (only_model || only_rtl) {
-      findings.cycles(int{only_model}, int{only_rtl}, one.start, name + ", executed");
+/// One side's memory and how it ended.
+struct Side {
+  hw::DramStorage dram;
+  std::vector<std::uint8_t> sram;
+  hw::RunResult result;
+  std::string end;  // fault or stuck, with place and cycle; empty: it ran to its end
+  Cycles end_cycle = 0;
+};
+
+class Lockstep {
+ public:
+  Lockstep(const isa::Program& program, const isa::ChipConfig& chip, const LockstepOptions& options)
+      : program_(program), chip_(chip), options_(options), layout_(platform::place_program(program, chip)) {
+    if (options.scratch_outside) {
+      layout_.base[isa::base_register_of(isa::BufferKind::scratch)] = static_cast<std::uint64_t>(chip.dram.size_bytes);
+    }
+  }
+
+  LockstepResult run(const isa::ChipConfig& model_chip) {
+    check_slice(program_, chip_);
+    LockstepResult result;
+    result.programs = 1;
+    run_model(model_chip);
+    const RtlRun rtl = run_rtl();
+    Comparison comparison(program_, chip_, model_.result, rtl_.result);
+    comparison.compare_ends(model_.end, rtl_.end);
+    if (model_.end.empty()) {
+      comparison.compare_runs();
+      compare_memory(model_, "model", comparison);
+      if (options_.check_reference) compare_memory(run_reference(), "reference", comparison);
+    }
+    result.cycle_differences = comparison.cycle_differences();
+    result.value_differences = comparison.value_differences();
+    result.first = comparison.first();
+    result.instructions = static_cast<std::int64_t>(rtl_.result.instructions.size());
+    result.coverage = rtl.coverage;
+    const auto& refused = rtl.coverage.refused;
+    result.programs_refused = std::accumulate(refused.begin(), refused.end(), std::int64_t{0}) > 0 ? 1 : 0;
+    result.bins.count_program(program_);
+    result.bins.count_run(rtl_.result, rtl.coverage);
+    if (fault_) result.bins.count_fault(*fault_);
+    if (stuck_) result.bins.count_stuck();
+    return result;
+  }
+
+ private:
+  [[nodiscard]] hw::DramStorage prepared() const {
+    hw::DramStorage dram;
+    platform::load_program(program_, layout_, dram);
+    if (options_.place_inputs) {
+      options_.place_inputs(dram);
     } else {
-      const hw::InstructionRecord& other = rtl.instructions[r];
-      findings.cycles(one.start, other.start, std::min(one.start, other.start), name + ", start");
-      findings.cycles(one.finish, other.finish, std::min(one.finish, other.finish), name + ", finish");
+      fill_buffers(program_, layout_, options_.data_seed, dram);
     }
-    if (!only_rtl) ++m;
-    if (!only_model) ++r;
+    return dram;
   }
+
+  /// Options that make a run tell how it ended, in the same words on both sides.
+  platform::RunOptions options_of(Side& side) {
+    platform::RunOptions run;
+    if (options_.host_step) {
+      run.host_step = [this, &side](const isa::HostStep& step) { return options_.host_step(step, side.dram); };
+    }
+    run.on_fault = [this, &side](int queue, std::uint32_t word, isa::FaultCause cause, Cycles n) {
+      side.end =
+          detail::concat("fault ", isa::to_string(cause), " of ", isa::to_string(static_cast<isa::QueueId>(queue)),
+                         " word ", word, ", stopped in cycle ", n);
+      side.end_cycle = n;
+      fault_ = cause;
+    };
+    run.on_stuck = [this, &side](Cycles n) {
+      side.end = detail::concat("stuck in cycle ", n);
+      side.end_cycle = n;
+      stuck_ = true;
+    };
+    return run;
+  }
+
+  void run_model(const isa::ChipConfig& model_chip) {
+    model_.dram = prepared();
+    platform::RunOptions run = options_of(model_);
+    run.no_shortcuts = options_.no_shortcuts;
+    run.end_run = [this](int, const std::vector<std::uint8_t>& sram) { model_.sram = sram; };
+    try {
+      model_.result = platform::run_program(program_, model_chip, layout_, model_.dram, run);
+    } catch (const ProgramError&) {
+      if (model_.end.empty()) throw;
+    }
+  }
+
+  RtlRun run_rtl() {
+    rtl_.dram = prepared();
+    platform::RunOptions run = options_of(rtl_);
+    // The RTL may lose its way: it gets some more cycles than the model needed.
+    run.max_cycles = 2 * std::max(model_.result.cycles, model_.end_cycle) + 1000;
+    RtlRun rtl = run_on_rtl(program_, chip_, layout_, rtl_.dram, run);
+    if (rtl_.end.empty()) rtl_.end = rtl.failure;
+    rtl_.result = std::move(rtl.result);
+    rtl_.sram = std::move(rtl.sram);
+    return rtl;
+  }
+
+  Side run_reference() const {
+    Side side;
+    side.dram = prepared();
+    reference::ReferenceResult done =
+        reference::run_reference(program_, chip_, side.dram, {layout_.base, layout_.limit});
+    side.sram = std::move(done.sram.at(0));
+    return side;
+  }
+
+  void compare_memory(const Side& side, const char* whose, Comparison& comparison) const {
+    comparison.compare_bytes({"SRAM"}, whose, side.sram, rtl_.sram);
+    for (const isa::Buffer& buffer : program_.buffers) {
+      comparison.compare_bytes(
+          {"DRAM " + buffer.name, true, static_cast<std::uint8_t>(isa::base_register_of(buffer.kind)), buffer.offset},
+          whose, bytes_of(buffer, layout_, side.dram), bytes_of(buffer, layout_, rtl_.dram));
+    }
+  }
+
+  const isa::Program& program_;
+  const isa::ChipConfig& chip_;
+  const LockstepOptions& options_;
+  platform::DramLayout layout_;
+  Side model_, rtl_;
+  std::optional<isa::FaultCause> fault_;
+  bool stuck_ = false;
+};
+
+/// A random program with its chip and options, by seed.
+struct RandomCase {
+  isa::ChipConfig chip;
+  isa::Program program;
+  LockstepOptions options;
+  std::string settings;  // for a person who wants to run it again
+};
+
+RandomCase random_case(const std::string& chip, const std::vector<std::string>& sets, std::uint64_t seed) {
+  RandomCase one;
+  std::vector<std::string> all_sets = random_memory(seed);
+  all_sets.insert(all_sets.end(), sets.begin(), sets.end());
+  one.chip = isa::load_chip(chip, all_sets);
+  one.settings = "--chip " + chip;
+  for (const std::string& set : all_sets) one.settings += " --set " + set;
+  Random random(seed);
+  const int instructions =
+      kInstructionsAtLeast + static_cast<int>(random.below(kInstructionsAtMost - kInstructionsAtLeast + 1));
+  one.program = random_program(one.chip, seed, instructions);
+  one.options.data_seed = seed;
+  one.options.no_shortcuts = seed / 3 % 2 == 1;
+  one.options.check_reference = seed % kFaultEvery != 0;
+  if (!one.options.check_reference) {
+    const auto cause = static_cast<isa::FaultCause>(seed / kFaultEvery % isa::kFaultCauseValues);
+    one.program = with_fault(std::move(one.program), cause, random);
+    one.options.scratch_outside = cause == isa::FaultCause::bus_error;
+  }
+  return one;
 }
 
-/// A unit's account as the RTL keeps it: it does not know who would signal a semaphore, nor what DRAM is busy with.
-hw::UnitResult rtl_account(const hw::UnitResult& model) {
-  hw::UnitResult unit = model;
-  for (std::size_t c = 0; c < kStallCauses; ++c) {
-    const auto cause = static_cast<StallCause>(c);
-    if (cause == StallCause::fault || cause == StallCause::instruction_fetch ||
-        cause == StallCause::sram_bank_conflict || cause == StallCause::semaphore_load) {
-      continue;
+std::string shortest_text(const RandomCase& one) {
+  const auto fails = [&](const isa::Program& program) {
+    try {
+      return !run_lockstep(program, one.chip, one.chip, one.options).equal();
+    } catch (const UserError&) {
+      return false;
+    } catch (const ProgramError&) {  // racy or stuck: not the program that was asked for
+      return false;
     }
-    const bool semaphore = cause > StallCause::semaphore_load && cause <= StallCause::semaphore_remote;
-    if (semaphore) unit.account.add(StallCause::semaphore_load, unit.account.stall[c]);
-    if (!semaphore) unit.account.busy += unit.account.stall[c];
-    unit.account.stall[c] = 0;
-  }
-  return unit;
-}
-
-void compare_totals(const hw::RunResult& model, const hw::RunResult& rtl, Findings& findings) {
-  for (std::size_t s = 0; s < std::min(model.sections.size(), rtl.sections.size()); ++s) {
-    findings.cycles(model.sections[s].end, rtl.sections[s].end, std::min(model.sections[s].end, rtl.sections[s].end),
-                    "section " + model.sections[s].name + ", end");
-  }
-  for (const hw::UnitResult& unit : rtl.units) {
-    const auto same = std::find_if(model.units.begin(), model.units.end(),
-                                   [&](const hw::UnitResult& u) { return u.name == unit.name; });
-    TESSERA_CHECK(same != model.units.end(), "the model has no unit ", unit.name);
-    const hw::UnitResult expected = rtl_account(*same);
-    findings.cycles(expected.account.busy, unit.account.busy, rtl.cycles, unit.name + ", cycles busy");
-    findings.cycles(expected.account.idle, unit.account.idle, rtl.cycles, unit.name + ", cycles idle");
-    for (std::size_t c = 0; c < kStallCauses; ++c) {
-      const std::string name = stall_name(static_cast<StallCause>(c));
-      findings.cycles(expected.account.stall[c], unit.account.stall[c], rtl.cycles,
-                      unit.name + ", cycles of " + name.substr(0, name.find(".load")));
-    }
-  }
-  findings.cycles(model.fetch_bytes, rtl.fetch_bytes, rtl.cycles, "bytes fetched");
-  findings.cycles(model.load_bytes, rtl.load_bytes, rtl.cycles, "bytes of LOAD");
-  findings.cycles(model.store_bytes, rtl.store_bytes, rtl.cycles, "bytes of STORE");
+  };
+  const isa::Program shortest = shrink(one.program, fails, kShrinkAttempts);
+  return "; " + one.settings + "\n" + isa::disassemble(shortest, isa::DataText::omitted);
 }
 
 }  // namespace
@@ -142,78 +225,23 @@ void LockstepResult::add(const LockstepResult& other, const std::string& name) {
   cycle_differences += other.cycle_differences;
   if (first.empty() && !other.first.empty()) first = name + ": " + other.first;
   programs_refused += other.programs_refused;
-  for (std::size_t m = 0; m < coverage.refused.size(); ++m) coverage.refused[m] += other.coverage.refused[m];
-  coverage.pairs_on_a_bank += other.coverage.pairs_on_a_bank;
-  coverage.triples_on_a_bank += other.coverage.triples_on_a_bank;
-  coverage.cycles += other.coverage.cycles;
+  coverage.add(other.coverage);
+  bins.add(other.bins);
 }
 
 LockstepResult run_lockstep(const isa::Program& program, const isa::ChipConfig& chip, const isa::ChipConfig& model_chip,
                             const LockstepOptions& options) {
-  check_slice(program, chip);
-  const platform::DramLayout layout = platform::place_program(program, chip);
-  const auto prepared = [&] {
-    hw::DramStorage dram;
-    fill_buffers(program, layout, options.data_seed, dram);
-    platform::load_program(program, layout, dram);
-    return dram;
-  };
-  LockstepResult result;
-  result.programs = 1;
-  Findings findings(result);
-
-  hw::DramStorage model_dram = prepared();
-  std::vector<std::uint8_t> model_sram;
-  platform::RunOptions run;
-  run.no_shortcuts = options.no_shortcuts;
-  run.end_run = [&](int, const std::vector<std::uint8_t>& sram) { model_sram = sram; };
-  const hw::RunResult model = platform::run_program(program, model_chip, layout, model_dram, run);
-
-  // The RTL may lose its way: it gets some more cycles than the model needed.
-  hw::DramStorage rtl_dram = prepared();
-  const RtlRun rtl = run_on_rtl(program, chip, layout, rtl_dram, 2 * model.cycles + 1000);
-
-  findings.cycles(std::string(), rtl.failure, rtl.result.cycles, "end");
-  compare_instructions(model, rtl.result, findings);
-  compare_totals(model, rtl.result, findings);
-  findings.values(model_sram, rtl.sram, "SRAM", "model");
-  for (const isa::Buffer& buffer : program.buffers) {
-    findings.values(bytes_of(buffer, layout, model_dram), bytes_of(buffer, layout, rtl_dram), "DRAM " + buffer.name,
-                    "model");
-  }
-  if (options.check_reference) {
-    hw::DramStorage dram = prepared();
-    const reference::ReferenceResult reference =
-        reference::run_reference(program, chip, dram, {layout.base, layout.limit});
-    findings.values(reference.sram.at(0), rtl.sram, "SRAM", "reference");
-    for (const isa::Buffer& buffer : program.buffers) {
-      findings.values(bytes_of(buffer, layout, dram), bytes_of(buffer, layout, rtl_dram), "DRAM " + buffer.name,
-                      "reference");
-    }
-  }
-  result.instructions = static_cast<std::int64_t>(rtl.result.instructions.size());
-  result.coverage = rtl.coverage;
-  const auto& refused = rtl.coverage.refused;
-  result.programs_refused = std::accumulate(refused.begin(), refused.end(), std::int64_t{0}) > 0 ? 1 : 0;
-  return result;
+  return Lockstep(program, chip, options).run(model_chip);
 }
 
 LockstepResult run_random_lockstep(const std::string& chip, const std::vector<std::string>& sets, std::uint64_t seed,
                                    int count, const std::function<void(int)>& progress) {
   LockstepResult all;
-  for (int i = 0; i < count; ++i) {
-    const std::uint64_t one = seed + static_cast<std::uint64_t>(i);
-    std::vector<std::string> all_sets = random_memory(one);
-    all_sets.insert(all_sets.end(), sets.begin(), sets.end());
-    const isa::ChipConfig config = isa::load_chip(chip, all_sets);
-    const int instructions =
-        kInstructionsAtLeast + static_cast<int>(Random(one).below(kInstructionsAtMost - kInstructionsAtLeast + 1));
-    LockstepOptions options;
-    options.data_seed = one;
-    options.check_reference = true;
-    options.no_shortcuts = i % 2 == 1;
-    all.add(run_lockstep(random_program(config, one, instructions), config, config, options),
-            "seed " + std::to_string(one));
+  for (int i = 0; i < count && all.equal(); ++i) {
+    const std::uint64_t one_seed = seed + static_cast<std::uint64_t>(i);
+    const RandomCase one = random_case(chip, sets, one_seed);
+    all.add(run_lockstep(one.program, one.chip, one.chip, one.options), "seed " + std::to_string(one_seed));
+    if (!all.equal()) all.shortest = shortest_text(one);
     if (progress) progress(i + 1);
   }
   return all;
@@ -221,11 +249,15 @@ LockstepResult run_random_lockstep(const std::string& chip, const std::vector<st
 
 std::string lockstep_text(const LockstepResult& r) {
   const Coverage& c = r.coverage;
-  return detail::concat("coverage: ", r.programs_refused, " programs with refused AR or AW (fetch ", c.refused[0],
-                        ", load ", c.refused[1], ", store ", c.refused[2], "), ", c.pairs_on_a_bank,
-                        " cycles with two units on a bank, ", c.triples_on_a_bank, " with three, of ", c.cycles,
-                        "\nlockstep: ", r.programs, " programs, ", r.instructions, " instructions, ",
-                        r.value_differences, " value and ", r.cycle_differences, " cycle differences\n");
+  const std::vector<std::string> unfilled = r.bins.unfilled();
+  std::string text =
+      detail::concat("coverage: ", r.programs_refused, " programs with refused AR or AW (fetch ", c.refused[0],
+                     ", load ", c.refused[1], ", store ", c.refused[2], "), ", c.pairs_on_a_bank,
+                     " cycles with two units on a bank, ", c.triples_on_a_bank, " with three, of ", c.cycles,
+                     "\nbins: ", r.bins.size() - unfilled.size(), " of ", r.bins.size(), " filled\n");
+  for (const std::string& name : unfilled) text += "  unfilled: " + name + "\n";
+  return text + detail::concat("lockstep: ", r.programs, " programs, ", r.instructions, " instructions, ",
+                               r.value_differences, " value and ", r.cycle_differences, " cycle differences\n");
 }
 
 }  // namespace tessera::cosim

@@ -1,5 +1,6 @@
 #include "hw/cosim/rtl_core.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "hw/common/error.hpp"
@@ -15,6 +16,14 @@ using tlm_base::now_cycle;
 
 namespace {
 constexpr auto kStore = static_cast<std::size_t>(Manager::store);
+}
+
+void Coverage::add(const Coverage& other) {
+  for (std::size_t m = 0; m < refused.size(); ++m) refused[m] += other.refused[m];
+  for (std::size_t u = 0; u < full_queue.size(); ++u) full_queue[u] += other.full_queue[u];
+  pairs_on_a_bank += other.pairs_on_a_bank;
+  triples_on_a_bank += other.triples_on_a_bank;
+  cycles += other.cycles;
 }
 
 RtlCore::RtlCore(const sc_core::sc_module_name& name, const isa::ChipConfig& chip, hw::DramStorage& dram,
@@ -71,6 +80,7 @@ tlm::tlm_sync_enum RtlCore::nb_bw(int manager, tlm::tlm_generic_payload& trans, 
                data_bytes_);
     axi_bytes_[m] += static_cast<Bytes>(data_bytes_);
     if (last) bursts.pop_front();
+    if (last && m == 0) fetch_ends_ = true;
   }
   if (!last) return tlm::TLM_ACCEPTED;
   trans.release();
@@ -116,6 +126,7 @@ void RtlCore::observe(Cycles n, const CoreOutputs& out) {
   if (two != 0) ++coverage_.pairs_on_a_bank;
   if (three != 0) ++coverage_.triples_on_a_bank;
   ++coverage_.cycles;
+  for (std::size_t u = 0; u < kUnits; ++u) coverage_.full_queue[u] += out.queue_full >> u & 1u;
   for (int u = 0; u < kUnits; ++u) {
     if ((out.finish >> u & 1u) != 0) listener_.on_finish(u, n);
   }
@@ -128,6 +139,8 @@ void RtlCore::on_evaluate() {
   const Cycles n = now_cycle();
   const CoreOutputs& out = rtl_.eval(in_);
   for (std::size_t m = 0; m < out.request.size(); ++m) offer(m, out.request[m]);
+  if (!bursts_[0].empty() || fetch_ends_) ++fetch_busy_;
+  fetch_ends_ = false;
   if (out.w_valid) take_write_beat(out);
   observe(n, out);
   if (out.quiet || out.stuck) {
@@ -137,10 +150,19 @@ void RtlCore::on_evaluate() {
   notify_at(commit_event_, n, kCommit);
 }
 
+/// tessera_core_pkg::owner_e of the manager's oldest outstanding burst; without one it is at work.
+std::uint8_t RtlCore::wait_of(Manager manager) {
+  constexpr std::uint8_t kBusy = 1, kFirstCause = 2;
+  const std::optional<StallCause> cause = memory_->cause_of(0, manager);
+  return cause ? static_cast<std::uint8_t>(kFirstCause + static_cast<std::uint8_t>(*cause)) : kBusy;
+}
+
 void RtlCore::on_commit() {
   for (std::size_t m = 0; m < held_.size(); ++m) {
     if (in_.ready[m]) held_[m] = false;
   }
+  in_.load_wait = wait_of(Manager::load);
+  in_.store_wait = wait_of(Manager::store);
   (void)rtl_.eval(in_);  // the handshakes of this cycle
   rtl_.edge();
   in_ = CoreInputs{};

@@ -16,6 +16,7 @@
 #include "hw/common/units.hpp"
 #include "hw/cosim/verilated_core.hpp"
 #include "hw/models/dram/storage.hpp"
+#include "hw/models/interconnect/memory_system.hpp"
 #include "hw/tlm/axi.hpp"
 #include "hw/tlm/payload_pool.hpp"
 #include "isa/chip.hpp"
@@ -29,9 +30,11 @@ inline constexpr std::array<const char*, kUnits> kUnitNames = {"load", "store", 
 /// What happened that a test wants to have happened.
 struct Coverage {
   std::array<std::int64_t, tlm_base::kManagersPerCore> refused{};  // AR or AW not accepted in the cycle it was raised
+  std::array<std::int64_t, kUnits> full_queue{};                   // cycles without room for the words to come
   std::int64_t pairs_on_a_bank = 0;                                // cycles in which two units wanted one bank
   std::int64_t triples_on_a_bank = 0;                              // cycles in which three or more did
   std::int64_t cycles = 0;                                         // clocked in simulated time
+  void add(const Coverage& other);
 };
 
 /// Called in phase evaluate of the cycle in question.
@@ -56,6 +59,9 @@ class RtlCore : public sc_core::sc_module {
   tlm_utils::simple_initiator_socket_tagged<RtlCore> load_isock;
   tlm_utils::simple_initiator_socket_tagged<RtlCore> store_isock;
 
+  /// Whose bursts wait for what is asked here, for the counters.
+  void connect(hw::MemorySystem& memory) { memory_ = &memory; }
+
   /// Control port, between sections: one clock edge each.
   void write_register(std::uint32_t offset, std::uint32_t value);
   [[nodiscard]] std::uint32_t read_register(std::uint32_t offset) { return rtl_.read_register(offset); }
@@ -64,6 +70,8 @@ class RtlCore : public sc_core::sc_module {
 
   [[nodiscard]] std::vector<std::uint8_t> sram() const { return rtl_.sram(); }
   [[nodiscard]] const Coverage& coverage() const { return coverage_; }
+  /// Cycles with a fetch outstanding.
+  [[nodiscard]] Cycles fetch_busy() const { return fetch_busy_; }
   /// Bytes on the data channel of a manager.
   [[nodiscard]] Bytes axi_bytes(tlm_base::Manager manager) const {
     return axi_bytes_[static_cast<std::size_t>(manager)];
@@ -82,11 +90,13 @@ class RtlCore : public sc_core::sc_module {
   void offer(std::size_t manager, const AddressPins& request);
   void take_write_beat(const CoreOutputs& out);
   void observe(Cycles n, const CoreOutputs& out);
+  [[nodiscard]] std::uint8_t wait_of(tlm_base::Manager manager);
   tlm::tlm_sync_enum nb_bw(int manager, tlm::tlm_generic_payload& trans, tlm::tlm_phase& phase,
                            sc_core::sc_time& delay);
 
   hw::DramStorage& dram_;
   RtlListener& listener_;
+  hw::MemorySystem* memory_ = nullptr;
   std::size_t data_bytes_;  // of a beat
   VerilatedCore rtl_;
   CoreInputs in_;  // of this cycle
@@ -95,6 +105,8 @@ class RtlCore : public sc_core::sc_module {
   std::array<bool, tlm_base::kManagersPerCore> held_{};               // raised and refused, not yet accepted
   std::array<Bytes, tlm_base::kManagersPerCore> axi_bytes_{};
   Coverage coverage_;
+  Cycles fetch_busy_ = 0;
+  bool fetch_ends_ = false;  // the last beat of a fetch came in this cycle
   bool running_ = false;
   sc_core::sc_event evaluate_event_;
   sc_core::sc_event commit_event_;

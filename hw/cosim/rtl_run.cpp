@@ -2,14 +2,21 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <tuple>
+#include <utility>
 
 #include "hw/common/error.hpp"
+#include "hw/cosim/decoded.hpp"
 #include "hw/cosim/slice.hpp"
+#include "hw/models/cp/cp_core.hpp"
 #include "hw/models/interconnect/memory_system.hpp"
+#include "hw/models/load/dma_walk.hpp"
+#include "hw/platform/chip.hpp"
 #include "hw/tlm/clock.hpp"
 #include "hw/tlm/kernel.hpp"
 #include "isa/isa.hpp"
+#include "isa/semantics/dma.hpp"
 
 namespace tessera::cosim {
 namespace {
@@ -28,12 +35,12 @@ class Driver : public sc_core::sc_module, public RtlListener {
  public:
   SC_HAS_PROCESS(Driver);
   Driver(const sc_core::sc_module_name& name, const isa::Program& program, const isa::ChipConfig& chip,
-         const platform::DramLayout& layout, Cycles max_cycles)
+         const platform::DramLayout& layout, const platform::RunOptions& options)
       : sc_module(name),
         program_(program),
         chip_(chip),
         layout_(layout),
-        max_cycles_(max_cycles),
+        options_(options),
         event_("event"),
         watchdog_("watchdog") {
     SC_METHOD(on_event);
@@ -42,7 +49,11 @@ class Driver : public sc_core::sc_module, public RtlListener {
     sensitive << watchdog_;
     dont_initialize();
   }
-  void connect(RtlCore& core) { core_ = &core; }
+  void connect(RtlCore& core, hw::MemorySystem& memory) {
+    core_ = &core;
+    memory_ = &memory;
+    core.connect(memory);
+  }
   [[nodiscard]] RtlRun result();
 
   void on_start(int unit, Cycles n) override;
@@ -57,15 +68,30 @@ class Driver : public sc_core::sc_module, public RtlListener {
   void on_watchdog();
   void fail(const std::string& text);
   void begin_section(Cycles n);
+  void begin_npu_section(const isa::Section& section);
+  void decode_section(const isa::Section& section);
+  [[nodiscard]] Bytes moved_bytes(const semantics::DmaShape& shape, std::size_t base_register,
+                                  Bytes buffer_bytes) const;
+  void begin_host_step(const isa::Section& section, Cycles n);
+  /// True if the frame is over, and with it the run.
+  bool end_frame(Cycles n);
   void end_section(Cycles n);
+  [[nodiscard]] hw::UnitResult unit_result(std::size_t unit);
+  void add_platform_units();
 
   const isa::Program& program_;
   const isa::ChipConfig& chip_;
   const platform::DramLayout& layout_;
-  Cycles max_cycles_;
+  const platform::RunOptions& options_;
   RtlCore* core_ = nullptr;
+  hw::MemorySystem* memory_ = nullptr;
+  int frame_ = 0;
   std::size_t section_ = 0;
-  bool begun_ = false, stuck_ = false, finished_ = false;
+  bool begun_ = false, finished_ = false, in_host_step_ = false;
+  bool stopped_ = false, stuck_ = false;  // the section that ran: is over, as it should not be
+  Cycles host_cycles_ = 0;
+  std::array<std::vector<isa::Instruction>, kUnits> decoded_;  // of the section that runs
+  std::array<std::int64_t, kUnits> macs_issued_{};
   std::array<std::uint32_t, kUnits> started_{};
   std::array<std::deque<hw::InstructionRecord>, kUnits> in_flight_;
   hw::RunResult result_;
@@ -74,12 +100,35 @@ class Driver : public sc_core::sc_module, public RtlListener {
   sc_core::sc_event event_, watchdog_;
 };
 
+/// AXI bytes of the bursts of a DMA instruction.
+Bytes Driver::moved_bytes(const semantics::DmaShape& shape, std::size_t base_register, Bytes buffer_bytes) const {
+  hw::DmaConfig config;
+  config.data_bytes = chip_.axi.data_bytes;
+  config.max_burst_beats = chip_.axi.max_burst_beats;
+  config.buffer_beats = buffer_bytes / chip_.axi.data_bytes;
+  Bytes bytes = 0;
+  for (hw::BurstWalk bursts(shape, layout_.base[base_register], config); !bursts.done(); bursts.advance()) {
+    bytes += bursts.beats() * config.data_bytes;
+  }
+  return bytes;
+}
+
 void Driver::on_start(int unit, Cycles n) {
   const auto u = static_cast<std::size_t>(unit);
   hw::InstructionRecord record;
   record.queue = kQueueOfUnit[u];
   record.section = static_cast<std::uint16_t>(section_);
   record.index = started_[u]++;
+  const isa::Instruction& instruction = decoded_[u].at(record.index);
+  record.layer = instruction.header.layer;
+  if (const auto* load = std::get_if<isa::Load>(&instruction.body)) {
+    record.dram_read = moved_bytes(semantics::dma_shape(*load), load->base_register, chip_.load.landing_bytes);
+  } else if (const auto* store = std::get_if<isa::Store>(&instruction.body)) {
+    record.dram_write = moved_bytes(semantics::dma_shape(*store), store->base_register, chip_.store.buffer_bytes);
+  }
+  if (instruction.header.opcode != isa::Opcode::nop && record.queue >= static_cast<int>(isa::QueueId::conv0)) {
+    macs_issued_[u] += platform::make_plan(instruction, chip_)->macs_issued();
+  }
   record.start = n;
   in_flight_[u].push_back(record);
 }
@@ -88,11 +137,12 @@ void Driver::on_finish(int unit, Cycles n) {
   const auto u = static_cast<std::size_t>(unit);
   TESSERA_CHECK(!in_flight_[u].empty(), kUnitNames[u], " finishes in cycle ", n, " what never started");
   in_flight_[u].front().finish = n;
-  result_.instructions.push_back(in_flight_[u].front());
+  if (frame_ == 0) result_.instructions.push_back(in_flight_[u].front());
   in_flight_[u].pop_front();
 }
 
 void Driver::on_stop(bool stuck, Cycles n) {
+  stopped_ = true;
   stuck_ = stuck;
   notify_at(event_, n + 1, kDeliver);
 }
@@ -104,8 +154,10 @@ void Driver::on_event() {
     if (begun_) {
       end_section(n);
       if (!ended_early_.empty()) return;
-    } else if (max_cycles_ > 0) {
-      notify_at(watchdog_, max_cycles_, kDeliver);
+    } else {
+      begun_ = true;
+      if (options_.max_cycles > 0) notify_at(watchdog_, options_.max_cycles, kDeliver);
+      if (options_.begin_frame) options_.begin_frame(0);
     }
     begin_section(n);
   } catch (const std::exception&) {
@@ -125,17 +177,65 @@ void Driver::fail(const std::string& text) {
   sc_core::sc_stop();
 }
 
-void Driver::begin_section(Cycles n) {
-  begun_ = true;
-  if (section_ == program_.sections.size()) {
+bool Driver::end_frame(Cycles n) {
+  result_.frame_ends.push_back(n);
+  if (options_.end_frame) options_.end_frame(frame_);
+  section_ = 0;
+  if (++frame_ == options_.frames) {
     finished_ = true;
     result_.cycles = n;
     sc_core::sc_stop();
-    return;
+    return true;
+  }
+  if (options_.begin_frame) options_.begin_frame(frame_);
+  return false;
+}
+
+void Driver::begin_section(Cycles n) {
+  while (section_ == program_.sections.size()) {
+    if (end_frame(n)) return;
   }
   const isa::Section& section = program_.sections[section_];
-  result_.sections.push_back({section.name, false, n, n});
+  in_host_step_ = section.host_step >= 0;
+  if (frame_ == 0) result_.sections.push_back({section.name, in_host_step_, n, n});
+  if (in_host_step_) {
+    begin_host_step(section, n);
+  } else {
+    begin_npu_section(section);
+  }
+}
+
+void Driver::begin_host_step(const isa::Section& section, Cycles n) {
+  const platform::HostCost cost =
+      options_.host_step(program_.host_steps.at(static_cast<std::size_t>(section.host_step)));
+  const Cycles cycles = std::max<Cycles>(cost.cycles, 1);
+  host_cycles_ += cycles;
+  result_.host_read_bytes += cost.read_bytes;
+  result_.host_write_bytes += cost.write_bytes;
+  notify_at(event_, n + cycles, kDeliver);
+}
+
+/// Its instructions, and from them the signals that each semaphore gets.
+void Driver::decode_section(const isa::Section& section) {
+  std::map<std::uint32_t, std::uint32_t> expected;  // by register index
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    decoded_[u].clear();
+    for (const isa::QueueStream& stream : section.streams) {
+      if (stream.queue == kQueueOfUnit[u]) decoded_[u] = decode_stream(stream);
+    }
+    for (const isa::Instruction& instruction : decoded_[u]) {
+      for (const isa::Signal& signal : instruction.header.signals) {
+        if (signal.amount != 0) ++expected[signal.semaphore * 16u + kQueueOfUnit[u]];
+      }
+    }
+  }
+  for (const auto& [index, count] : expected) core_->write_register(reg::kExpectedSignals + index * 4, count);
+}
+
+void Driver::begin_npu_section(const isa::Section& section) {
   started_.fill(0);
+  stopped_ = false;
+  decode_section(section);
   for (std::uint32_t b = 0; b < platform::kBaseRegisters; ++b) {
     core_->write_register(reg::kBaseLow + b * 16, low(layout_.base[b]));
     core_->write_register(reg::kBaseHigh + b * 16, high(layout_.base[b]));
@@ -158,23 +258,72 @@ void Driver::begin_section(Cycles n) {
 }
 
 void Driver::end_section(Cycles n) {
-  const std::string& name = program_.sections[section_].name;
+  if (frame_ == 0) result_.sections.back().end = n;
+  const std::string& name = program_.sections[section_++].name;
+  if (in_host_step_) return;
   const std::uint32_t status = core_->read_register(reg::kStatus);
   if ((status & 4) != 0) {
-    return fail(detail::concat(
-        "fault ", isa::to_string(static_cast<isa::FaultCause>(core_->read_register(reg::kFaultCause))), ": section ",
-        name, ", ", isa::to_string(static_cast<isa::QueueId>(core_->read_register(reg::kFaultQueue))), " word ",
-        core_->read_register(reg::kFaultIndex), " (stopped in cycle ", n, ")"));
+    const auto cause = static_cast<isa::FaultCause>(core_->read_register(reg::kFaultCause));
+    const auto queue = static_cast<int>(core_->read_register(reg::kFaultQueue));
+    const std::uint32_t word = core_->read_register(reg::kFaultIndex);
+    if (options_.on_fault) options_.on_fault(queue, word, cause, n);
+    return fail(detail::concat("fault ", isa::to_string(cause), ": section ", name, ", ",
+                               isa::to_string(static_cast<isa::QueueId>(queue)), " word ", word, " (stopped in cycle ",
+                               n, ")"));
   }
-  if (stuck_) return fail(detail::concat("section ", name, " is stuck (in cycle ", n, ")"));
+  if (stuck_) {
+    if (options_.on_stuck) options_.on_stuck(n);
+    return fail(detail::concat("section ", name, " is stuck (in cycle ", n, ")"));
+  }
   for (std::uint32_t s = 0; s < reg::kSemaphoreCount; ++s) {
     const std::uint32_t value = core_->read_register(reg::kSemaphore + s * 4);
     if (value == 0) continue;
     return fail(
         detail::concat("section ", name, ": semaphore ", s, " is ", value, " at the section's end: expected 0"));
   }
-  result_.sections.back().end = n;
-  ++section_;
+}
+
+hw::UnitResult Driver::unit_result(std::size_t unit) {
+  hw::UnitResult out;
+  out.name = kUnitNames[unit];
+  out.macs_issued = macs_issued_[unit];
+  core_->write_register(reg::kCounterSelect, kQueueOfUnit[unit]);
+  const auto counter = [&](std::uint32_t index) {
+    const std::uint32_t at = reg::kCounter + 8 * index;
+    return static_cast<Cycles>(core_->read_register(at) | std::uint64_t{core_->read_register(at + 4)} << 32);
+  };
+  out.account.busy = counter(0);
+  for (std::uint32_t c = 0; c < static_cast<std::uint32_t>(StallCause::host); ++c) {
+    out.account.add(static_cast<StallCause>(c), counter(1 + c));
+  }
+  out.account.add(StallCause::host, host_cycles_);
+  out.account.idle = result_.cycles - out.account.total();
+  return out;
+}
+
+/// The command processor, the host, and every unit of the chip that the RTL lacks: idle, it had no instructions.
+void Driver::add_platform_units() {
+  std::vector<hw::UnitResult> rtl = std::move(result_.units);
+  result_.units.clear();
+  for (int q = 0; q < hw::kQueues; ++q) {
+    if (!platform::has_unit(chip_, q)) continue;
+    const char* name = isa::to_string(static_cast<isa::QueueId>(q));
+    const auto same = std::find_if(rtl.begin(), rtl.end(), [&](const hw::UnitResult& u) { return u.name == name; });
+    hw::UnitResult& out = result_.units.emplace_back(same == rtl.end() ? hw::UnitResult{} : *same);
+    if (same != rtl.end()) continue;
+    out.name = name;
+    out.account.add(StallCause::host, host_cycles_);
+    out.account.idle = result_.cycles - host_cycles_;
+  }
+  hw::UnitResult& cp = result_.units.emplace_back();
+  cp.name = "cp";
+  cp.account.busy = core_->fetch_busy();
+  cp.account.add(StallCause::host, host_cycles_);
+  cp.account.idle = result_.cycles - cp.account.total();
+  hw::UnitResult& host = result_.units.emplace_back();
+  host.name = "host";
+  host.account.busy = host_cycles_;
+  host.account.idle = result_.cycles - host_cycles_;
 }
 
 RtlRun Driver::result() {
@@ -190,20 +339,14 @@ RtlRun Driver::result() {
             [](const hw::InstructionRecord& a, const hw::InstructionRecord& b) {
               return std::tie(a.section, a.queue, a.index) < std::tie(b.section, b.queue, b.index);
             });
-  for (std::size_t u = 0; u < kUnits && finished_; ++u) {
-    hw::UnitResult& unit = result_.units.emplace_back();
-    unit.name = kUnitNames[u];
-    core_->write_register(reg::kCounterSelect, kQueueOfUnit[u]);
-    const auto counter = [&](std::uint32_t index) {
-      const std::uint32_t at = reg::kCounter + 8 * index;
-      return static_cast<Cycles>(core_->read_register(at) | std::uint64_t{core_->read_register(at + 4)} << 32);
-    };
-    unit.account.busy = counter(0);
-    for (const StallCause cause : {StallCause::fault, StallCause::instruction_fetch, StallCause::semaphore_load,
-                                   StallCause::sram_bank_conflict}) {
-      unit.account.add(cause, counter(1 + static_cast<std::uint32_t>(cause)));
-    }
-    unit.account.idle = result_.cycles - unit.account.total();
+  if (finished_ || stopped_) {
+    for (std::size_t u = 0; u < kUnits; ++u) result_.units.push_back(unit_result(u));
+    add_platform_units();
+    const hw::MemoryResult memory = memory_->results(result_.cycles);
+    result_.channels = memory.channels;
+    result_.dram_bursts = memory.dram_bursts;
+    result_.cache = memory.cache;
+    result_.traffic = memory.traffic;
   }
   result_.fetch_bytes = core_->axi_bytes(Manager::fetch);
   result_.load_bytes = core_->axi_bytes(Manager::load);
@@ -217,16 +360,19 @@ RtlRun Driver::result() {
 }  // namespace
 
 RtlRun run_on_rtl(const isa::Program& program, const isa::ChipConfig& chip, const platform::DramLayout& layout,
-                  hw::DramStorage& dram, Cycles max_cycles) {
+                  hw::DramStorage& dram, const platform::RunOptions& options) {
   check_slice(program, chip);
+  platform::check_program(program, chip, options);
   tlm_base::Simulation simulation;
-  Driver driver("driver", program, chip, layout, max_cycles);
+  Driver driver("driver", program, chip, layout, options);
   RtlCore core("core", chip, dram, driver);
   hw::MemorySystem memory("memory", hw::MemoryConfig::from(chip, 1));
+  if (options.memory_observer != nullptr) memory.set_observer(options.memory_observer);
+  if (options.dram_observer != nullptr) memory.set_command_observer(options.dram_observer);
   core.fetch_isock.bind(memory.tsock(0, Manager::fetch));
   core.load_isock.bind(memory.tsock(0, Manager::load));
   core.store_isock.bind(memory.tsock(0, Manager::store));
-  driver.connect(core);
+  driver.connect(core, memory);
   simulation.run();
   return driver.result();
 }

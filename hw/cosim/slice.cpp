@@ -122,13 +122,14 @@ bool reorder_in_slice(const isa::Reorder& r, const isa::ChipConfig& chip) {
   }
 }
 
-void check_slice(const isa::Program& program, const isa::ChipConfig& chip) {
+void check_slice(const isa::Program& program, const isa::ChipConfig& chip,
+                 const std::function<bool(int queue)>& in_rtl) {
   check_rtl_chip(chip);
   for (const isa::Section& section : program.sections) {
     const std::string place = "section '" + section.name + "'";
-    if (section.host_step >= 0) user_error(place, ": is a host step: the RTL slice runs instruction streams only");
     for (const isa::QueueStream& stream : section.streams) {
       const auto queue = static_cast<isa::QueueId>(stream.queue);
+      if (in_rtl && !in_rtl(stream.queue)) continue;
       if (!has_unit(queue)) {
         user_error(place, ": instructions for queue ", isa::to_string(queue),
                    ": the RTL slice has load, store, conv0, gemm, edp and reorder");

@@ -132,8 +132,14 @@ void Chip::build_units(const RunOptions& options) {
     });
     for (int q = static_cast<int>(isa::QueueId::conv0); q < hw::kQueues; ++q) {
       if (!has_unit(config_, q)) continue;
-      steps.emplace_back([this, i, q] {
+      steps.emplace_back([this, i, q, foreign = options.foreign_units] {
         Core& c = core(i);
+        if (foreign != nullptr && foreign->has(q)) {
+          auto& unit = c.foreign[static_cast<std::size_t>(q)];
+          unit = foreign->make(i, q, core_name(i, isa::to_string(static_cast<isa::QueueId>(q))), *c.sram, *c.cp);
+          c.unit[static_cast<std::size_t>(q)] = unit.get();
+          return;
+        }
         auto& slot = c.compute[static_cast<std::size_t>(q)];
         slot = std::make_unique<hw::ComputeUnit>(
             core_name(i, isa::to_string(static_cast<isa::QueueId>(q))).c_str(), q, geometry(config_),

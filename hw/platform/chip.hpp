@@ -23,7 +23,8 @@ struct Core {
   std::unique_ptr<hw::Load> load;
   std::unique_ptr<hw::Store> store;
   std::array<std::unique_ptr<hw::ComputeUnit>, hw::kQueues> compute;  // by queue; null where the chip has none
-  std::array<hw::IssueTarget*, hw::kQueues> unit{};                   // load, store and compute
+  std::array<std::unique_ptr<hw::IssueTarget>, hw::kQueues> foreign;  // in place of a compute unit
+  std::array<hw::IssueTarget*, hw::kQueues> unit{};                   // load, store, compute and foreign
 };
 
 class Chip {

@@ -6,9 +6,6 @@
 
 namespace tessera::platform {
 
-namespace {
-
-/// What can be refused before the first cycle.
 void check_program(const isa::Program& program, const isa::ChipConfig& chip, const RunOptions& options) {
   TESSERA_CHECK(!options.ideal_overlap || options.timing_only, "ideal overlap has no values");
   for (const isa::Section& section : program.sections) {
@@ -29,8 +26,6 @@ void check_program(const isa::Program& program, const isa::ChipConfig& chip, con
   }
 }
 
-}  // namespace
-
 hw::RunResult run_program(const isa::Program& program, const isa::ChipConfig& chip, const DramLayout& layout,
                           hw::DramStorage& dram, const RunOptions& options) {
   check_program(program, chip, options);
@@ -39,6 +34,9 @@ hw::RunResult run_program(const isa::Program& program, const isa::ChipConfig& ch
   Chip machine(chip, dram, runner, options);
   runner.connect(machine);
   simulation.run();
+  if (options.foreign_units != nullptr) {
+    if (const std::string failure = options.foreign_units->failure(); !failure.empty()) throw ProgramError(failure);
+  }
   runner.check_outcome();
   for (int i = 0; options.end_run && i < machine.cores(); ++i) options.end_run(i, runner.sram(i));
   return runner.result();

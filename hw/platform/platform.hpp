@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "hw/models/dram/storage.hpp"
@@ -16,8 +18,11 @@
 #include "isa/program/program.hpp"
 
 namespace tessera::hw {
+class IssueSource;
+class IssueTarget;
 class MemoryObserver;
-}
+class Sram;
+}  // namespace tessera::hw
 namespace tessera::dram {
 class CommandObserver;
 }
@@ -38,6 +43,20 @@ class RunObserver {
   virtual void on_instruction(const isa::Instruction& instruction, const hw::InstructionRecord& record) = 0;
 };
 
+/// Units that stand in place of the models' (RTL: hw/cosim). They move their own bytes.
+class ForeignUnits {
+ public:
+  virtual ~ForeignUnits() = default;
+  [[nodiscard]] virtual bool has(int queue) const = 0;
+  /// The unit of a queue that it has; attached to the scratchpad.
+  [[nodiscard]] virtual std::unique_ptr<hw::IssueTarget> make(int core, int queue, const std::string& name,
+                                                              hw::Sram& sram, hw::IssueSource& source) = 0;
+  /// The scratchpad's bytes (empty when timing_only), before the first cycle.
+  virtual void connect(int core, std::vector<std::uint8_t>& sram) = 0;
+  /// Why the run is over; empty: it is not.
+  [[nodiscard]] virtual std::string failure() const = 0;
+};
+
 struct RunOptions {
   bool timing_only = false;              // no values: SRAM and DRAM contents stay as they are
   bool no_shortcuts = false;             // step every unit in every cycle
@@ -53,10 +72,17 @@ struct RunOptions {
   std::function<void(int frame)> begin_frame, end_frame;
   /// Called after the last frame with the final SRAM of each core (empty when timing_only).
   std::function<void(int core, const std::vector<std::uint8_t>& sram)> end_run;
+  /// Called before the ProgramError of a fault or a stuck section, whose interrupt is up in cycle n.
+  std::function<void(int queue, std::uint32_t word, isa::FaultCause cause, Cycles n)> on_fault;
+  std::function<void(Cycles n)> on_stuck;
   RunObserver* observer = nullptr;
+  ForeignUnits* foreign_units = nullptr;
   hw::MemoryObserver* memory_observer = nullptr;
   dram::CommandObserver* dram_observer = nullptr;  // commands of every channel; none with `fixed` memory
 };
+
+/// What can be refused before the first cycle: UserError, or ProgramError for a stream that no ring holds.
+void check_program(const isa::Program& program, const isa::ChipConfig& chip, const RunOptions& options);
 
 /// `dram` holds the program already (load_program) and the inputs. Faults, stuck machines, non-zero semaphores at a
 /// section's end and the watchdog are ProgramErrors that say where and why.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <tuple>
+#include <utility>
 
 #include "hw/common/error.hpp"
 #include "hw/tlm/clock.hpp"
@@ -55,6 +57,7 @@ void Runner::connect(Chip& chip) {
   chip_ = &chip;
   for (int i = 0; i < chip.cores(); ++i) {
     cores_[at(i)].control_isock->bind(chip.core(i).cp->control_tsock);
+    if (options_.foreign_units != nullptr) options_.foreign_units->connect(i, cores_[at(i)].sram);
     if (options_.ideal_overlap) {
       chip.core(i).cp->replace_semaphores([this, i](int queue) { return lacks_dependence(i, queue); });
     }
@@ -174,15 +177,20 @@ void Runner::route_semaphores(const isa::Section& section) {
       }
     }
   }
+  std::map<std::pair<int, std::uint32_t>, std::uint32_t> expected;  // by core and register index
   for (const DecodedStream& stream : decoded_) {
     for (const isa::Instruction& instruction : stream.instructions) {
       for (const isa::Signal& signal : instruction.header.signals) {
         if (signal.amount == 0) continue;
         const int target = signal.semaphore >= hw::kLocalSemaphores ? waiter_[signal.semaphore] : stream.core;
         if (target < 0) continue;
-        chip_->core(target).cp->expect_signals(signal.semaphore, target == stream.core ? stream.queue : hw::kQueues, 1);
+        const int queue = target == stream.core ? stream.queue : hw::kQueues;
+        ++expected[{target, signal.semaphore * 16u + static_cast<std::uint32_t>(queue)}];
       }
     }
+  }
+  for (const auto& [place, count] : expected) {
+    write_register(place.first, reg::kExpectedSignals + place.second * 4, count);
   }
 }
 
@@ -239,10 +247,14 @@ void Runner::end_section(Cycles n) {
   if (!in_host_step_) {
     for (int i = 0; i < chip_->cores(); ++i) {
       chip_->core(i).cp->account_until(n);
-      if (chip_->core(i).cp->core().fault().any) return fail(fault_text(i, n));
+      const hw::CpFault& fault = chip_->core(i).cp->core().fault();
+      if (!fault.any) continue;
+      if (options_.on_fault) options_.on_fault(fault.queue, fault.index, fault.cause, n);
+      return fail(fault_text(i, n));
     }
     const bool stuck =
         std::any_of(cores_.begin(), cores_.end(), [](const CoreSide& side) { return side.state == CpState::stuck; });
+    if (stuck && options_.on_stuck) options_.on_stuck(n);
     if (stuck) return fail(stuck_text(n));
     for (int i = 0; i < chip_->cores(); ++i) {
       for (int s = 0; s < hw::kSemaphores; ++s) {
@@ -262,7 +274,8 @@ void Runner::end_section(Cycles n) {
 }
 
 void Runner::on_finish(int core, const isa::Instruction& instruction, const hw::InstructionRecord& record) {
-  if (!options_.timing_only && instruction.header.opcode != isa::Opcode::nop) {
+  const bool foreign = options_.foreign_units != nullptr && options_.foreign_units->has(record.queue);
+  if (!options_.timing_only && !foreign && instruction.header.opcode != isa::Opcode::nop) {
     semantics::Memory memory;
     memory.sram = cores_[at(core)].sram.data();
     memory.sram_bytes = cores_[at(core)].sram.size();

@@ -51,6 +51,7 @@ hw/rtl/tessera_hull.sv
 hw/rtl/tessera_gemm_check.sv
 hw/rtl/tessera_range_check.sv
 hw/rtl/tessera_semaphores.sv
+hw/rtl/tessera_attribution.sv
 hw/rtl/tessera_cp_queue.sv
 hw/rtl/tessera_registers.sv
 hw/rtl/tessera_cp.sv

@@ -33,10 +33,14 @@ module tessera_core (
   output tessera_core_pkg::axi_w_t store_w_o,
   input  logic        store_b_valid_i,
   input  logic        store_b_error_i,
+  // For the counters, from the memory: what the oldest outstanding burst of LOAD, of STORE waits for in this cycle.
+  input  tessera_core_pkg::owner_e load_wait_i,
+  input  tessera_core_pkg::owner_e store_wait_i,
   // For observers (hw/cosim): what happens in this cycle, a bit a unit.
   output logic [tessera_core_pkg::Units-1:0] start_o,
   output logic [tessera_core_pkg::Units-1:0] finish_o,
   output logic [tessera_core_pkg::Units-1:0][tessera_chip_pkg::SramBanks-1:0] req_banks_o,
+  output logic [tessera_core_pkg::Units-1:0] queue_full_o,
   output logic        quiet_o,
   output logic        stuck_o
 );
@@ -65,7 +69,10 @@ module tessera_core (
   logic [7:0]                      semaphore_value;
   logic [Units-1:0]                conflict, ready, ready_nop, busy, start_nop, bus_error;
   logic [Units-1:0][HeadBits-1:0]  head;
-  owner_t [Units-1:0]              owner;
+  owner_e [Units-1:0]              owner, unit_owner;
+  logic                            load_waits, store_waits, store_drains, expected_write;
+  logic [10:0]                     expected_index;
+  logic [15:0]                     expected_data;
 
   tessera_registers u_registers (
     .clk_i,
@@ -90,8 +97,17 @@ module tessera_core (
     .semaphore_o(semaphore_index),
     .semaphore_value_i(semaphore_value),
     .owner_i(owner),
-    .conflict_i(conflict)
+    .expected_write_o(expected_write),
+    .expected_index_o(expected_index),
+    .expected_data_o(expected_data)
   );
+
+  always_comb begin
+    for (int unsigned u = 0; u < Units; u++) unit_owner[u] = conflict[u] ? OwnerBankConflict : OwnerBusy;
+    if (load_waits) unit_owner[UnitLoad] = load_wait_i;
+    if (store_waits) unit_owner[UnitStore] = store_wait_i;
+    else if (store_drains) unit_owner[UnitStore] = OwnerDrain;
+  end
 
   // A fetch error is charged to the queue whose burst it is; LOAD and STORE own their managers.
   logic fetch_error;
@@ -134,7 +150,12 @@ module tessera_core (
     .start_o,
     .start_nop_o(start_nop),
     .head_o(head),
+    .queue_full_o,
+    .unit_owner_i(unit_owner),
     .owner_o(owner),
+    .expected_write_i(expected_write),
+    .expected_index_i(expected_index),
+    .expected_data_i(expected_data),
     .range_i(range)
   );
 
@@ -192,7 +213,8 @@ module tessera_core (
     .r_data_i(load_r_data_i),
     .sram_req_o(load_write),
     .sram_gnt_i(gnt[UnitLoad]),
-    .conflict_o(conflict[UnitLoad])
+    .conflict_o(conflict[UnitLoad]),
+    .waits_o(load_waits)
   );
 
   tessera_store u_store (
@@ -215,7 +237,9 @@ module tessera_core (
     .sram_req_o(store_read),
     .sram_gnt_i(gnt[UnitStore]),
     .sram_data_i(store_data),
-    .conflict_o(conflict[UnitStore])
+    .conflict_o(conflict[UnitStore]),
+    .waits_o(store_waits),
+    .drains_o(store_drains)
   );
 
   assign ready_nop[UnitConv] = ready[UnitConv];

@@ -46,13 +46,19 @@ package tessera_core_pkg;
     logic [BeatBits-1:0]     data;
   } axi_w_t;
 
-  // Who owns a cycle of a queue (hw/common/stall.hpp), a bit each; none: it is idle, or no section runs.
-  typedef struct packed {
-    logic waits;  // for a semaphore, whoever would signal it
-    logic fetch;
-    logic fault;
-    logic unit;   // busy or stalled inside
-  } owner_t;
+  // Who owns a cycle of a queue: nobody (it is idle, or no section runs), its unit at work, or 2 + a cause of
+  // hw/common/stall.hpp. Those between are the queues of OwnerSemaphore and what the memory says of a burst.
+  localparam int unsigned OwnerWidth = 5;
+  localparam int unsigned Owners = 28;
+  typedef enum logic [OwnerWidth-1:0] {
+    OwnerNone = 5'd0,
+    OwnerBusy = 5'd1,
+    OwnerFault = 5'd2,
+    OwnerFetch = 5'd3,
+    OwnerSemaphore = 5'd4,  // + queue id
+    OwnerBankConflict = 5'd15,
+    OwnerDrain = 5'd26
+  } owner_e;
 
   // Waits and signals of one head.
   typedef struct packed {

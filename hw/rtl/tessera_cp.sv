@@ -36,7 +36,13 @@ module tessera_cp (
   output logic [tessera_core_pkg::Units-1:0] start_o,
   output logic [tessera_core_pkg::Units-1:0] start_nop_o,
   output logic [tessera_core_pkg::Units-1:0][tessera_core_pkg::HeadBits-1:0] head_o,
-  output tessera_core_pkg::owner_t [tessera_core_pkg::Units-1:0] owner_o,
+  output logic [tessera_core_pkg::Units-1:0] queue_full_o,
+  // Counters: who owns this cycle of a unit at work, and of each queue; the register expected_signals.
+  input  tessera_core_pkg::owner_e [tessera_core_pkg::Units-1:0] unit_owner_i,
+  output tessera_core_pkg::owner_e [tessera_core_pkg::Units-1:0] owner_o,
+  input  logic        expected_write_i,
+  input  logic [10:0] expected_index_i,
+  input  logic [15:0] expected_data_i,
   input  tessera_isa_pkg::fault_cause_e [tessera_core_pkg::Units-1:0] range_i  // of the heads, unless a NOP
 );
 
@@ -125,6 +131,7 @@ module tessera_cp (
       .read_pointer_o(read_pointer_o[u]),
       .read_pointer_next_o(read_pointer_next[u]),
       .fetch_valid_o(may_fetch[u]),
+      .full_o(queue_full_o[u]),
       .fetch_o(burst[u]),
       .fetch_raise_i(raise[u]),
       .beat_valid_i(beat_valid[u]),
@@ -177,11 +184,29 @@ module tessera_cp (
     assign halt[u] = (may_start[u] && head_illegal[u]) || out_of_range[u] || bus_error[u] || overflow[u];
   end
 
+  logic [Units-1:0][5:0] unmet;
+  owner_e [Units-1:0]    semaphore_owner;
+
+  tessera_attribution #(
+    .QueueOf(QueueOf)
+  ) u_attribution (
+    .clk_i,
+    .rst_ni,
+    .write_i(expected_write_i),
+    .index_i(expected_index_i),
+    .wdata_i(expected_data_i),
+    .done_i,
+    .signals_i(signals),
+    .unmet_i(unmet),
+    .owner_o(semaphore_owner)
+  );
+
   tessera_semaphores u_semaphores (
     .clk_i,
     .rst_ni,
     .waits_i(waits),
     .met_o(met),
+    .unmet_o(unmet),
     .start_i(start_o),
     .done_i,
     .signals_i(signals),
@@ -210,13 +235,14 @@ module tessera_cp (
 
   // ---- who owns this cycle of each queue (rule 8 of the page; MACHINE.md section 9)
   always_comb begin
-    owner_o = '0;
     for (int unsigned u = 0; u < Units; u++) begin
+      owner_o[u] = OwnerNone;
       if (running_o) begin
-        if (busy_i[u] || start_o[u]) owner_o[u].unit = 1'b1;
-        else if (halted[u] || halt[u]) owner_o[u].fault = 1'b1;
-        else if (!exhausted[u] && !head_valid[u]) owner_o[u].fetch = 1'b1;
-        else if (!exhausted[u]) owner_o[u].waits = 1'b1;
+        if (busy_i[u]) owner_o[u] = unit_owner_i[u];
+        else if (start_o[u]) owner_o[u] = OwnerBusy;
+        else if (halted[u] || halt[u]) owner_o[u] = OwnerFault;
+        else if (!exhausted[u] && !head_valid[u]) owner_o[u] = OwnerFetch;
+        else if (!exhausted[u]) owner_o[u] = semaphore_owner[u];
       end
     end
   end

@@ -16,6 +16,7 @@ module tessera_cp_queue #(
   output logic [31:0] read_pointer_next_o,
   // FETCH
   output logic        fetch_valid_o,
+  output logic        full_o,  // words are left to fetch and have no room
   output tessera_core_pkg::axi_ax_t fetch_o,
   input  logic        fetch_raise_i,
   input  logic        beat_valid_i,
@@ -82,8 +83,9 @@ module tessera_cp_queue #(
                    + AddrWidth'(part_q) * AddrWidth'(PartBytes);
   assign word_ends = part_q == PartWidth'(Parts - 1);
   assign fetch_pending = !halted_q && remaining != 32'd0;
-  assign fetch_valid_o = running_i && fetch_pending && !outstanding_q
-      && (part_q != '0 || free >= min32(min32(32'(FetchWords), remaining), 32'(PrefetchWords - 3)));
+  assign full_o = running_i && fetch_pending && !outstanding_q && part_q == '0
+      && free < min32(min32(32'(FetchWords), remaining), 32'(PrefetchWords - 3));
+  assign fetch_valid_o = running_i && fetch_pending && !outstanding_q && !full_o;
   // A word that was begun has its place in the buffer.
   assign words = (part_q != '0) ? 32'd1
                : min32(min32(min32(32'(FetchWords), remaining), min32(free, ring_words_i - slot_q)),

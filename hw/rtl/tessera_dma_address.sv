@@ -11,6 +11,7 @@ module tessera_dma_address #(
   input  tessera_core_pkg::dma_burst_t burst_i,
   input  logic                         response_i,  // last R beat or B; its credit counts in this cycle
   output logic                         raise_o,     // burst_i goes
+  output logic                         blocked_o,   // burst_i may go, but for the memory
   output logic                         accepted_o,  // the handshake, of burst_o
   output tessera_core_pkg::dma_burst_t burst_o,
   output logic                         generating_o, // bursts of the youngest instruction are still to be accepted
@@ -29,6 +30,7 @@ module tessera_dma_address #(
 
   assign outstanding_now = outstanding_q - OutWidth'(response_i);
   assign raise_o = valid_i && !held_q && outstanding_now < OutWidth'(Outstanding);
+  assign blocked_o = held_q || (valid_i && outstanding_now >= OutWidth'(Outstanding));
   assign burst_o = held_q ? held_burst_q : burst_i;
   assign ax_valid_o = raise_o || held_q;
   assign ax_o = burst_o.ax;

@@ -22,7 +22,8 @@ module tessera_load (
   // SRAM
   output tessera_core_pkg::sram_req_t sram_req_o,
   input  logic                        sram_gnt_i,
-  output logic                        conflict_o
+  output logic                        conflict_o,
+  output logic                        waits_o  // for the memory
 );
 
   import tessera_core_pkg::*;
@@ -41,7 +42,7 @@ module tessera_load (
   logic                      generating, raise, beat_leaves, finishes;
   dma_burst_t                burst;
   logic [BeatCountWidth-1:0] free_q;
-  logic                      unused_accepted;
+  logic                      unused_accepted, unused_blocked;
   dma_burst_t                unused_burst;
 
   tessera_burst_walk #(
@@ -65,6 +66,7 @@ module tessera_load (
     .burst_i(burst),
     .response_i(r_valid_i && r_last_i),
     .raise_o(raise),
+    .blocked_o(unused_blocked),
     .accepted_o(unused_accepted),
     .burst_o(unused_burst),
     .generating_o(generating),
@@ -200,7 +202,8 @@ module tessera_load (
   end
 
   // ---- popping and finishing
-  logic unused_any;
+  logic any;
+  assign waits_o = any && !segment;
 
   tessera_dma_issue #(
     .InFlight(InFlight)
@@ -214,7 +217,7 @@ module tessera_load (
     .nop_cycles_i,
     .ready_o,
     .ready_nop_o,
-    .any_o(unused_any),
+    .any_o(any),
     .busy_o,
     .done_o
   );

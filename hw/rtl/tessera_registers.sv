@@ -25,18 +25,19 @@ module tessera_registers (
   input  logic [tessera_core_pkg::Units-1:0][31:0] read_pointer_i,
   output logic [5:0]  semaphore_o,
   input  logic [7:0]  semaphore_value_i,
-  input  tessera_core_pkg::owner_t [tessera_core_pkg::Units-1:0] owner_i,
-  input  logic [tessera_core_pkg::Units-1:0] conflict_i
+  input  tessera_core_pkg::owner_e [tessera_core_pkg::Units-1:0] owner_i,
+  // Register expected_signals
+  output logic        expected_write_o,
+  output logic [10:0] expected_index_o,
+  output logic [15:0] expected_data_o
 );
 
   import tessera_isa_pkg::*;
   import tessera_core_pkg::*;
 
-  // Counter 0 is busy, counter 1 + c stall cause c of hw/common/stall.hpp; 64 bits each.
-  // What the RTL does not tell apart: all semaphores count as the first of their causes, DRAM and drain as busy.
-  localparam int unsigned Counters = 5;
-  localparam logic [Counters-1:0][3:0] CounterOf = {4'd14, 4'd3, 4'd2, 4'd1, 4'd0};  // conflict, semaphore, fetch, fault, busy
-  localparam logic [15:0] CounterBytes = 16'(2 * RegCounterStride);
+  // Counter 0 is busy, counter 1 + c stall cause c of hw/common/stall.hpp (never the host); 64 bits each.
+  localparam int unsigned Counters = Owners - 1;
+  localparam int unsigned CounterIndexWidth = 5;
 
   // The queue of each unit of the slice.
   function automatic logic [3:0] queue_of(input int unsigned unit);
@@ -55,8 +56,9 @@ module tessera_registers (
   logic [Units-1:0][AddrWidth-1:0] ring_base_q;
   logic [Units-1:0][31:0]          ring_words_q, write_pointer_q;
   logic [3:0]                      select_q;
-  logic [Units-1:0][Counters-1:0][63:0] counters_q;
-  logic [Units-1:0][Counters-1:0]       counts;
+  logic [63:0]                          counters_q [Units][Counters];
+  logic [63:0]                          latched_q [Counters];  // of the selected unit
+  logic [Units-1:0][CounterIndexWidth-1:0] counts;  // counter of each unit that this cycle belongs to
 
   assign base_o = base_q;
   assign limit_o = limit_q;
@@ -67,9 +69,13 @@ module tessera_registers (
   assign semaphore_o = 6'((addr_i - RegSemaphore) >> 2);
 
   for (genvar u = 0; u < Units; u++) begin : g_counts
-    assign counts[u] = {conflict_i[u], owner_i[u].waits, owner_i[u].fetch, owner_i[u].fault,
-                        owner_i[u].unit && !conflict_i[u]};
+    assign counts[u] = CounterIndexWidth'(owner_i[u]) - CounterIndexWidth'(OwnerBusy);
   end
+
+  assign expected_write_o = write_i && addr_i >= RegExpectedSignals
+      && addr_i < RegExpectedSignals + 16'(RegExpectedSignalsCount * RegExpectedSignalsStride);
+  assign expected_index_o = 11'((addr_i - RegExpectedSignals) >> 2);
+  assign expected_data_o = wdata_i[15:0];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -79,7 +85,10 @@ module tessera_registers (
       ring_words_q <= '0;
       write_pointer_q <= '0;
       select_q <= '0;
-      counters_q <= '0;
+      for (int unsigned c = 0; c < Counters; c++) begin
+        latched_q[c] <= 64'd0;
+        for (int unsigned u = 0; u < Units; u++) counters_q[u][c] <= 64'd0;
+      end
     end else begin
       for (int unsigned i = 0; i < RegBaseLowCount; i++) begin
         if (write_i && addr_i == RegBaseLow + 16'(i * RegBaseLowStride)) base_q[i][31:0] <= wdata_i;
@@ -98,11 +107,17 @@ module tessera_registers (
         end
         if (write_i && addr_i == RegRingWords + at) ring_words_q[u] <= wdata_i;
         if (write_i && addr_i == RegWritePointer + at) write_pointer_q[u] <= wdata_i;
+        if (owner_i[u] != OwnerNone) counters_q[u][counts[u]] <= counters_q[u][counts[u]] + 64'd1;
+      end
+      if (write_i && addr_i == RegCounterSelect) begin
+        select_q <= wdata_i[3:0];
         for (int unsigned c = 0; c < Counters; c++) begin
-          if (counts[u][c]) counters_q[u][c] <= counters_q[u][c] + 64'd1;
+          latched_q[c] <= 64'd0;
+          for (int unsigned u = 0; u < Units; u++) begin
+            if (wdata_i[3:0] == queue_of(u)) latched_q[c] <= counters_q[u][c];
+          end
         end
       end
-      if (write_i && addr_i == RegCounterSelect) select_q <= wdata_i[3:0];
     end
   end
 
@@ -115,19 +130,17 @@ module tessera_registers (
       RegFaultQueue: rdata_o = 32'(fault_queue_i);
       RegFaultIndex: rdata_o = fault_index_i;
       RegFaultCause: rdata_o = 32'(fault_cause_i);
+      RegCounterSelect: rdata_o = 32'(select_q);
       default: begin
+        if (addr_i >= RegCounter && addr_i < RegCounter + 16'(2 * Counters * RegCounterStride)) begin
+          rdata_o = latched_q[CounterIndexWidth'((addr_i - RegCounter) >> 3)][32*((addr_i >> 2) & 16'd1)+:32];
+        end
         if (addr_i >= RegSemaphore && addr_i < RegSemaphore + 16'(RegSemaphoreCount * RegSemaphoreStride)) begin
           rdata_o = 32'(semaphore_value_i);
         end
         for (int unsigned u = 0; u < Units; u++) begin
           if (addr_i == RegReadPointer + 16'(queue_of(u)) * 16'(RegReadPointerStride)) begin
             rdata_o = read_pointer_i[u];
-          end
-          for (int unsigned c = 0; c < Counters; c++) begin
-            logic [15:0] at;
-            at = RegCounter + CounterBytes * 16'(CounterOf[c]);
-            if (addr_i == at && select_q == queue_of(u)) rdata_o = counters_q[u][c][31:0];
-            if (addr_i == at + 16'(RegCounterStride) && select_q == queue_of(u)) rdata_o = counters_q[u][c][63:32];
           end
         end
       end

@@ -8,6 +8,7 @@ module tessera_semaphores #(
   input  logic                                         rst_ni,
   input  tessera_isa_pkg::wait_t [Units-1:0][3:0]      waits_i,  // of the heads
   output logic [Units-1:0]                             met_o,
+  output logic [Units-1:0][5:0]                        unmet_o,  // semaphore of the first wait that is not met
   input  logic [Units-1:0]                             start_i,
   input  logic [Units-1:0]                             done_i,
   input  tessera_isa_pkg::signal_t [Units-1:0][3:0]    signals_i,  // of the instructions that finish
@@ -30,6 +31,7 @@ module tessera_semaphores #(
   // All waits at once; two waits on one semaphore add up.
   always_comb begin
     met_o = '1;
+    unmet_o = '0;
     for (int unsigned u = 0; u < Units; u++) begin
       for (int unsigned i = 0; i < 4; i++) begin
         logic [SumWidth-1:0] need;
@@ -40,6 +42,7 @@ module tessera_semaphores #(
           end
         end
         if (waits_i[u][i].f_count != 8'd0 && SumWidth'(settled_q[waits_i[u][i].f_semaphore[5:0]]) < need) begin
+          if (met_o[u]) unmet_o[u] = waits_i[u][i].f_semaphore[5:0];
           met_o[u] = 1'b0;
         end
       end

@@ -22,7 +22,9 @@ module tessera_store (
   output tessera_core_pkg::sram_req_t sram_req_o,
   input  logic                        sram_gnt_i,
   input  logic [tessera_core_pkg::LineBits-1:0] sram_data_i,
-  output logic                        conflict_o
+  output logic                        conflict_o,
+  output logic                        waits_o,  // for the memory
+  output logic                        drains_o  // for B alone
 );
 
   import tessera_core_pkg::*;
@@ -167,7 +169,7 @@ module tessera_store (
 
   // ---- AW
   dma_burst_t                head_burst, aw_burst;
-  logic                      head_valid, raise, aw_accepted, generating;
+  logic                      head_valid, raise, blocked, aw_accepted, generating;
   logic [BeatCountWidth-1:0] whole_q;  // bursts at the head of u_entered that are whole in the buffer
 
   tessera_fifo #(
@@ -194,6 +196,7 @@ module tessera_store (
     .burst_i(head_burst),
     .response_i(b_valid_i),
     .raise_o(raise),
+    .blocked_o(blocked),
     .accepted_o(aw_accepted),
     .burst_o(aw_burst),
     .generating_o(generating),
@@ -315,6 +318,10 @@ module tessera_store (
     .busy_o,
     .done_o
   );
+
+  // Handed over is what was read, raised and sent.
+  assign waits_o = any && !segment && !raise && blocked;
+  assign drains_o = any && !segment && !raise && !blocked && !reading_q && !head_valid && !w_sent;
 
   StoreWholeEntered: assert property (@(posedge clk_i) disable iff (!rst_ni)
       whole_q != '0 |-> head_valid)

@@ -43,7 +43,8 @@ void add_lockstep_command(CLI::App& app) {
       options.data_seed = o->seed;
       result.add(cosim::run_lockstep(program, chip, chip, options), o->dir);
     }
-    if (!result.first.empty()) std::printf("first divergence: %s\n", result.first.c_str());
+    if (!result.first.empty()) std::printf("first divergence: %s", result.first.c_str());
+    if (!result.shortest.empty()) std::printf("a short program that differs:\n%s\n", result.shortest.c_str());
     std::fputs(cosim::lockstep_text(result).c_str(), stdout);
     if (!result.equal()) throw CLI::RuntimeError(1);
   });

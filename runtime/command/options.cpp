@@ -51,13 +51,13 @@ void add_run_options(CLI::App& command, RunOptions& o) {
       "NAME=F.npy, float or quantised, ONNX's order (repeatable); others are seeded random");
   command.add_option("--output-dir", o.output_dir, "Writes each output as float and quantised .npy");
   command.add_option("--backend", o.backend, "Who executes")->check(CLI::IsMember({"tlm", "rtl", "reference"}));
-  command.add_option("--rtl-unit", o.rtl_units, "This unit in RTL, the rest model (a later version)");
+  command.add_option("--rtl-unit", o.rtl_units, "This unit in RTL, the rest model, e.g. conv0 (repeatable)");
   command.add_flag("--no-shortcuts", o.no_shortcuts, "Steps every cycle; the result must not change");
   command
       .add_option("--process-order", o.process_order_seed, "Seed that shuffles SystemC processes; nothing may change")
       ->check(seed_range());
   command.add_option("--ideal", o.ideal, "What-if cycles beside the run: dram, sram, overlap (repeatable)");
-  command.add_option("--compare", o.compare, "Oracles to compare with: graph,reference")->delimiter(',');
+  command.add_option("--compare", o.compare, "Oracles to compare with: graph,reference,rtl")->delimiter(',');
   command.add_option("--report", o.report, "Writes the run report (JSON)");
   command.add_option("--trace", o.trace, "Writes the timeline (Chrome trace JSON, opens in Perfetto)");
   command.add_option("--wave", o.wave, "Writes a waveform (a later version)");

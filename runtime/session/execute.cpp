@@ -8,6 +8,10 @@
 #include "compiler/interpret/qgraph_interpreter.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/file.hpp"
+#include "hw/cosim/lockstep.hpp"
+#include "hw/cosim/rtl_run.hpp"
+#include "hw/cosim/rtl_unit.hpp"
+#include "hw/cosim/slice.hpp"
 #include "hw/platform/platform.hpp"
 #include "hw/reference/reference.hpp"
 #include "runtime/session/boundary.hpp"
@@ -46,6 +50,28 @@ platform::RunOptions platform_options(const isa::Program& program, const isa::Ch
     return platform::HostCost{compiler::host::host_step_cycles(chip, elements, read + written), read, written};
   };
   return out;
+}
+
+/// On the verilated core: the model's options, the same result.
+hw::RunResult run_in_rtl(const isa::Program& program, const isa::ChipConfig& chip, const platform::DramLayout& layout,
+                         hw::DramStorage& dram, const platform::RunOptions& options) {
+  cosim::RtlRun run = cosim::run_on_rtl(program, chip, layout, dram, options);
+  if (!run.failure.empty()) throw ProgramError(run.failure);
+  if (options.end_run) options.end_run(0, run.sram);
+  return std::move(run.result);
+}
+
+/// The RTL against the model: memory, start and finish of every instruction, counters.
+Comparison compare_rtl(const isa::Program& program, const isa::ChipConfig& chip, const platform::DramLayout& layout,
+                       const std::vector<Tensor>& inputs, const RunOptions& o) {
+  cosim::LockstepOptions options;
+  options.no_shortcuts = o.no_shortcuts;
+  options.place_inputs = [&](hw::DramStorage& dram) { place_inputs(program, layout, inputs, dram); };
+  options.host_step = [&](const isa::HostStep& step, hw::DramStorage& dram) {
+    return platform_options(program, chip, layout, dram, o).host_step(step);
+  };
+  const cosim::LockstepResult result = cosim::run_lockstep(program, chip, chip, options);
+  return {result.equal(), result.instructions, result.first};
 }
 
 using Sram = std::vector<std::vector<std::uint8_t>>;  // bytes of each core
@@ -134,14 +160,12 @@ std::map<std::string, Cycles> run_ideals(const isa::Program& program, const isa:
 }  // namespace
 
 void check_run_options(const RunOptions& o) {
-  if (o.backend == "rtl" || !o.rtl_units.empty()) {
-    user_error(
-        "--backend rtl: whole networks in RTL are not built yet; legal: tlm, reference "
-        "(tessera lockstep compares the RTL slice with the model)");
+  if (!o.rtl_units.empty() && o.backend != "tlm") {
+    user_error("--rtl-unit ", o.rtl_units.front(), ": puts a unit in RTL into the model: leave out --backend ", o.backend);
   }
   for (const std::string& name : o.compare) {
-    if (name != "graph" && name != "reference") {
-      user_error("--compare ", name, ": expected a list of graph, reference");
+    if (name != "graph" && name != "reference" && name != "rtl") {
+      user_error("--compare ", name, ": expected a list of graph, reference, rtl");
     }
   }
   for (const std::string& name : o.ideal) {
@@ -188,7 +212,13 @@ Outcome execute_program(const isa::Program& program, const isa::ChipConfig& chip
     if (!o.trace.empty()) options.dram_observer = &activity;
     if (!o.dram_trace.empty()) options.memory_observer = &activity;
     options.end_run = [&sram](int, const std::vector<std::uint8_t>& bytes) { sram.push_back(bytes); };
-    out.result = platform::run_program(program, chip, layout, dram, options);
+    cosim::RtlUnits rtl_units(chip, o.rtl_units);
+    if (!o.rtl_units.empty()) {
+      cosim::check_slice(program, chip, [&](int queue) { return rtl_units.has(queue); });
+      options.foreign_units = &rtl_units;
+    }
+    out.result = o.backend == "rtl" ? run_in_rtl(program, chip, layout, dram, options)
+                                    : platform::run_program(program, chip, layout, dram, options);
     out.dram_slices = activity.slices();
     out.dram_trace = activity.request_trace();
   }
@@ -198,6 +228,8 @@ Outcome execute_program(const isa::Program& program, const isa::ChipConfig& chip
     progress("compare " + name);
     if (name == "graph") {
       out.compare[name] = compare_tensors(program, out.outputs, compiler::interpret(qgraph(), out.inputs));
+    } else if (name == "rtl") {
+      out.compare[name] = compare_rtl(program, chip, layout, out.inputs, o);
     } else {
       Sram expected;
       const hw::DramStorage other = run_on_reference(program, chip, layout, out.inputs, nullptr, &expected);

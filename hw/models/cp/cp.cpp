@@ -48,8 +48,6 @@ Cp::Cp(const sc_core::sc_module_name& name, int core, const CpConfig& config, Ch
   dont_initialize();
 }
 
-void Cp::expect_signals(int semaphore, int queue, int count) { pending_signals_[at(semaphore)][at(queue)] += count; }
-
 void Cp::remote_signal(Cycles n, const isa::Signal& signal) {
   remote_.emplace_back(n, signal);
   notify_at(evaluate_event_, n, kEvaluate);  // also when this core has finished its part of the section

@@ -51,9 +51,6 @@ class Cp : public sc_core::sc_module, public IssueSource {
   tlm_utils::simple_target_socket<Cp> control_tsock;
 
   void attach(int queue, IssueTarget& unit) { units_[static_cast<std::size_t>(queue)] = &unit; }
-  /// Of the section to come: `count` more signals of this queue to the semaphore (kQueues: from another core). Only for
-  /// attribution: the waits of a head are charged to the lowest queue that still has signals for it.
-  void expect_signals(int semaphore, int queue, int count);
   /// A global increment that arrives in cycle n.
   void remote_signal(Cycles n, const isa::Signal& signal);
   [[nodiscard]] bool remote_pending() const { return !remote_.empty(); }
@@ -103,6 +100,7 @@ class Cp : public sc_core::sc_module, public IssueSource {
   unsigned transport_dbg(tlm::tlm_generic_payload& trans);
   [[nodiscard]] bool read_register(std::uint32_t offset, std::uint32_t& value, bool side_effects);
   [[nodiscard]] bool write_register(std::uint32_t offset, std::uint32_t value);
+  void latch_counters();
 
   int core_id_;
   CpConfig config_;
@@ -135,6 +133,8 @@ class Cp : public sc_core::sc_module, public IssueSource {
   std::array<StallCounts, kQueues> head_stalls_{};
   Cycles fetch_busy_ = 0;
   Bytes fetch_bytes_ = 0;
+  // Signals still to come in this section, by queue (kQueues: from another core). Only for attribution: the waits of a
+  // head are charged to the lowest queue that still has signals for it.
   std::array<std::array<int, kQueues + 1>, kSemaphores> pending_signals_{};
   std::array<int, kSemaphores> last_signaller_{};
 
@@ -143,6 +143,7 @@ class Cp : public sc_core::sc_module, public IssueSource {
   std::array<std::uint32_t, 16> ring_words_{};
   CpState state_ = CpState::quiet;
   std::uint32_t irq_status_ = 0, irq_enable_ = 0, counter_select_ = 0, cycle_latch_ = 0;
+  std::array<Cycles, 1 + kStallCauses> counters_{};  // of the selected unit, as latched: busy, then each cause
   Cycles doorbell_ = 0;
   sc_core::sc_event evaluate_event_;
 };

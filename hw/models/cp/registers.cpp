@@ -95,16 +95,26 @@ bool Cp::read_register(std::uint32_t offset, std::uint32_t& value, bool side_eff
     return true;
   }
   if (int i = index_in(offset, reg::kCounter, reg::kCounterCount, 4); i >= 0) {
-    value = 0;
-    if (counter_select_ >= static_cast<std::uint32_t>(kQueues) || units_[counter_select_] == nullptr) return true;
-    const UnitAccount& unit = units_[counter_select_]->account();
-    const UnitAccount& waits = accounts_[counter_select_];
-    const std::size_t counter = static_cast<std::size_t>(i) / 2;
-    const Cycles count = counter == 0 ? unit.busy + waits.busy : unit.stall[counter - 1] + waits.stall[counter - 1];
-    value = i % 2 == 0 ? low(static_cast<std::uint64_t>(count)) : high(static_cast<std::uint64_t>(count));
+    const auto count = static_cast<std::uint64_t>(counters_[static_cast<std::size_t>(i) / 2]);
+    value = i % 2 == 0 ? low(count) : high(count);
+    return true;
+  }
+  if (int i = index_in(offset, reg::kExpectedSignals, reg::kExpectedSignalsCount, 4); i >= 0) {
+    const auto queue = static_cast<std::size_t>(i % 16);
+    const auto& pending = pending_signals_[static_cast<std::size_t>(i / 16)];
+    value = queue < pending.size() ? static_cast<std::uint32_t>(pending[queue]) : 0;
     return true;
   }
   return false;
+}
+
+void Cp::latch_counters() {
+  counters_.fill(0);
+  if (counter_select_ >= static_cast<std::uint32_t>(kQueues) || units_[counter_select_] == nullptr) return;
+  const UnitAccount& unit = units_[counter_select_]->account();
+  const UnitAccount& waits = accounts_[counter_select_];
+  counters_[0] = unit.busy + waits.busy;
+  for (std::size_t c = 0; c < kStallCauses; ++c) counters_[1 + c] = unit.stall[c] + waits.stall[c];
 }
 
 bool Cp::write_register(std::uint32_t offset, std::uint32_t value) {
@@ -128,6 +138,7 @@ bool Cp::write_register(std::uint32_t offset, std::uint32_t value) {
       return true;
     case reg::kCounterSelect:
       counter_select_ = value;
+      latch_counters();
       return true;
     default:
       break;
@@ -152,6 +163,12 @@ bool Cp::write_register(std::uint32_t offset, std::uint32_t value) {
     if (ring < kQueues) {
       core_.set_ring(ring, ring_bases_[static_cast<std::size_t>(ring)], ring_words_[static_cast<std::size_t>(ring)]);
     }
+    return true;
+  }
+  if (int i = index_in(offset, reg::kExpectedSignals, reg::kExpectedSignalsCount, 4); i >= 0) {
+    const auto queue = static_cast<std::size_t>(i % 16);
+    auto& pending = pending_signals_[static_cast<std::size_t>(i / 16)];
+    if (queue < pending.size()) pending[queue] = static_cast<int>(value);
     return true;
   }
   if (int i = index_in(offset, reg::kWritePointer, 16, 16); i >= 0) {

@@ -129,8 +129,10 @@ Cycles StoreCore::next_wake(Cycles n) const {
   if (state_.nop_end >= 0) return state_.nop_end - 1;
   if (pending_ || can_read()) return n + 1;
   Cycles wake = kNever;
-  if (!state_.aw_held && !queue_.empty() && queue_.front().whole < kNever && state_.outstanding < config_.outstanding) {
-    wake = std::max(n + 1, queue_.front().whole);
+  if (!state_.aw_held && !queue_.empty() && queue_.front().whole < kNever) {
+    // Without a credit it wakes all the same when it becomes whole: from then on the cycles belong to the memory.
+    const bool credit = state_.outstanding < config_.outstanding;
+    if (credit || queue_.front().whole > n + 1) wake = std::max(n + 1, queue_.front().whole);
   }
   // Waiting for buffer space: the cycle after the next W beat.
   if (reading_ && !drains_.empty()) wake = std::min(wake, std::max(n, drains_.front().next) + 1);

@@ -34,9 +34,10 @@ class CoreLibrary : public ::testing::Test {
   /// A source tree whose build_core.py is `script`.
   void use_tree(const std::string& script) {
     const fs::path root = folder_ / "tree";
-    for (const char* file :
-         {"hw/rtl/files.f", "hw/rtl/generate_chip_package.py", "hw/cosim/build_core.py", "hw/cosim/core_api.hpp",
-          "hw/cosim/core_library.cpp", "hw/cosim/observe.vlt", "hw/rtl/lint_waivers.vlt", "isa/isa.json"}) {
+    for (const char* file : {"hw/rtl/files.f", "hw/rtl/generate_chip_package.py", "hw/rtl/lint_waivers.vlt",
+                             "hw/cosim/build_core.py", "hw/cosim/core_api.hpp", "hw/cosim/core_library.cpp",
+                             "hw/cosim/observe.vlt", "hw/cosim/unit_api.hpp", "hw/cosim/tessera_unit_bench.sv",
+                             "hw/cosim/unit_library.cpp", "hw/cosim/verilated_pins.hpp", "isa/isa.json"}) {
       fs::create_directories((root / file).parent_path());
       write_file(root / file, "");
     }

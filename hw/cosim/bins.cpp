@@ -1,0 +1,168 @@
+#include "hw/cosim/bins.hpp"
+
+#include <algorithm>
+
+#include "hw/cosim/decoded.hpp"
+#include "isa/bits.hpp"
+
+namespace tessera::cosim {
+namespace {
+
+constexpr Cycles kShare = 100;  // a stall cause counts from 1 / 100 of a unit's cycles on
+
+/// int16 operands are in the instruction set and refused when used (docs/machine.md).
+bool is_refused(const isa::FieldInfo& field) {
+  const std::string path = field.path, end = "_int16";
+  return path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
+}
+
+bool is_flag(const isa::FieldInfo& field) { return field.choices == nullptr && field.width == 1 && !is_refused(field); }
+
+/// "dims[2].count" is "dims.count": which of several is no bin of its own.
+std::string without_index(const std::string& path) {
+  std::string out;
+  bool inside = false;
+  for (const char c : path) {
+    if (c == '[') inside = true;
+    if (!inside) out += c;
+    if (c == ']') inside = false;
+  }
+  return out;
+}
+
+std::string value_name(const isa::FieldInfo& field, std::int64_t value) {
+  if (field.choices == nullptr) return std::to_string(value);
+  for (std::size_t i = 0; i < field.choices->count; ++i) {
+    if (field.choices->values[i].value == value) return field.choices->values[i].name;
+  }
+  return std::to_string(value);
+}
+
+std::string field_bin(const isa::InstructionDescription& about, const isa::FieldInfo& field, std::int64_t value) {
+  return std::string(about.name) + " " + without_index(field.path) + "=" + value_name(field, value);
+}
+
+/// Opcodes that some unit in RTL takes.
+bool in_rtl(const isa::InstructionDescription& about) {
+  return std::any_of(kQueueOfUnit.begin(), kQueueOfUnit.end(),
+                     [&](std::uint8_t queue) { return (about.queues >> queue & 1) != 0; });
+}
+
+const char* queue_name(int queue) { return isa::to_string(static_cast<isa::QueueId>(queue)); }
+
+/// What a core alone with LOAD, STORE and FETCH on the memory can wait for.
+bool can_happen(StallCause cause) {
+  if (cause >= StallCause::semaphore_load && cause < StallCause::semaphore_remote) {
+    const int queue = static_cast<int>(cause) - static_cast<int>(StallCause::semaphore_load);
+    return std::find(kQueueOfUnit.begin(), kQueueOfUnit.end(), queue) != kQueueOfUnit.end();
+  }
+  return cause != StallCause::semaphore_remote && cause != StallCause::dram_contention_core &&
+         cause != StallCause::dram_contention_camera && cause != StallCause::dram_contention_cpu &&
+         cause != StallCause::host;
+}
+
+}  // namespace
+
+Bins::Bins() {
+  for (const isa::InstructionDescription* about : isa::all_instructions()) {
+    if (!in_rtl(*about)) continue;
+    for (std::size_t f = about->header_fields; f < about->field_count; ++f) {
+      const isa::FieldInfo& field = about->fields[f];
+      if (is_flag(field)) {
+        bins_[field_bin(*about, field, 0)] = bins_[field_bin(*about, field, 1)] = 0;
+      }
+      for (std::size_t i = 0; field.choices != nullptr && i < field.choices->count; ++i) {
+        bins_[field_bin(*about, field, field.choices->values[i].value)] = 0;
+      }
+    }
+  }
+  for (const std::uint8_t queue : kQueueOfUnit) {
+    bins_[std::string("nop in ") + queue_name(queue)] = 0;
+    bins_[std::string("full queue ") + queue_name(queue)] = 0;
+  }
+  for (const char* name : {"refused AR of fetch", "refused AR of load", "refused AW of store",
+                           "two waits on a semaphore", "two units on a bank", "three units on a bank", "stuck"}) {
+    bins_[name] = 0;
+  }
+  for (std::size_t c = 1; c < isa::kFaultCauseValues; ++c) {
+    bins_[std::string("fault ") + isa::to_string(static_cast<isa::FaultCause>(c))] = 0;
+  }
+  for (std::size_t c = 0; c < kStallCauses; ++c) {
+    if (can_happen(static_cast<StallCause>(c))) stalls_[stall_name(static_cast<StallCause>(c))] = {};
+  }
+}
+
+void Bins::count_instruction(int queue, const isa::Instruction& instruction) {
+  if (instruction.header.opcode == isa::Opcode::nop) ++bins_[std::string("nop in ") + queue_name(queue)];
+  const auto& waits = instruction.header.waits;
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (waits[i].count != 0 && waits[k].count != 0 && waits[i].semaphore == waits[k].semaphore) {
+        ++bins_["two waits on a semaphore"];
+      }
+    }
+  }
+  const isa::InstructionDescription& about = *isa::describe(instruction.header.opcode);
+  const std::vector<isa::Word> words = isa::encode(instruction);
+  for (std::size_t f = about.header_fields; f < about.field_count; ++f) {
+    const isa::FieldInfo& field = about.fields[f];
+    if (field.choices == nullptr && !is_flag(field)) continue;
+    const auto value = static_cast<std::int64_t>(isa::get_bits(words.front().data(), field.lsb, field.width));
+    ++bins_[field_bin(about, field, value)];
+  }
+}
+
+void Bins::count_program(const isa::Program& program) {
+  for (const isa::Section& section : program.sections) {
+    for (const isa::QueueStream& stream : section.streams) {
+      for (const isa::Instruction& instruction : decode_stream(stream)) count_instruction(stream.queue, instruction);
+    }
+  }
+}
+
+void Bins::count_run(const hw::RunResult& run, const Coverage& coverage) {
+  bins_["refused AR of fetch"] += coverage.refused[0];
+  bins_["refused AR of load"] += coverage.refused[1];
+  bins_["refused AW of store"] += coverage.refused[2];
+  bins_["two units on a bank"] += coverage.pairs_on_a_bank;
+  bins_["three units on a bank"] += coverage.triples_on_a_bank;
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    bins_[std::string("full queue ") + queue_name(kQueueOfUnit[u])] += coverage.full_queue[u];
+  }
+  for (const hw::UnitResult& unit : run.units) {
+    for (auto& [cause, shares] : stalls_) {
+      Share& share = shares[unit.name];
+      share.of += unit.account.total();
+      for (std::size_t c = 0; c < kStallCauses; ++c) {
+        if (cause == stall_name(static_cast<StallCause>(c))) share.stalled += unit.account.stall[c];
+      }
+    }
+  }
+}
+
+void Bins::add(const Bins& other) {
+  for (const auto& [name, count] : other.bins_) bins_[name] += count;
+  for (const auto& [cause, shares] : other.stalls_) {
+    for (const auto& [unit, share] : shares) {
+      stalls_[cause][unit].stalled += share.stalled;
+      stalls_[cause][unit].of += share.of;
+    }
+  }
+}
+
+std::vector<std::string> Bins::unfilled() const {
+  std::vector<std::string> names;
+  for (const auto& [name, count] : bins_) {
+    if (count == 0) names.push_back(name);
+  }
+  for (const auto& [cause, shares] : stalls_) {
+    const bool filled = std::any_of(shares.begin(), shares.end(), [](const auto& unit) {
+      return unit.second.stalled > 0 && unit.second.stalled * kShare >= unit.second.of;
+    });
+    if (!filled) names.push_back("stall " + cause);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace tessera::cosim

@@ -1,0 +1,127 @@
+// What surrounds the lock-step checker: faults end both sides alike, coverage bins fill, failing programs shrink.
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "hw/common/random.hpp"
+#include "hw/cosim/bins.hpp"
+#include "hw/cosim/decoded.hpp"
+#include "hw/cosim/lockstep.hpp"
+#include "hw/cosim/random_fault.hpp"
+#include "hw/cosim/random_program.hpp"
+#include "hw/cosim/shrink.hpp"
+#include "tests/hw/platform/program_builder.hpp"
+
+namespace tessera::cosim {
+namespace {
+
+using platform::test::ProgramBuilder;
+using platform::test::QueueId;
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+TEST(Faults, EveryCauseEndsBothSidesInTheSameCycle) {
+  LockstepResult all;
+  for (std::uint64_t seed = 8; seed <= 96; seed += 8) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const LockstepResult one = run_random_lockstep("tiny", {}, seed, 1);
+    EXPECT_EQ(one.first, "");
+    all.add(one, "");
+  }
+  for (const std::string& name : all.bins.unfilled()) {
+    EXPECT_NE(name.rfind("fault ", 0), 0u) << name;
+    EXPECT_NE(name, "stuck");
+  }
+}
+
+TEST(BinsOfInstructions, FollowFromTheFieldTable) {
+  Bins bins;
+  const std::vector<std::string> before = bins.unfilled();
+  for (const char* name : {"conv mode=depthwise", "gemm dataflow=output_stationary", "edp mode=max_pool",
+                           "conv shift_only=1", "nop in reorder", "fault bus_error", "stall dram.row_miss",
+                           "three units on a bank", "refused AW of store", "full queue load"}) {
+    EXPECT_TRUE(has(before, name)) << name;
+  }
+  EXPECT_EQ(before.size(), bins.size());
+  bins.count_program(ProgramBuilder().nop(QueueId::reorder, 3).program());
+  EXPECT_FALSE(has(bins.unfilled(), "nop in reorder"));
+  EXPECT_TRUE(has(bins.unfilled(), "nop in load"));
+  EXPECT_EQ(bins.unfilled().size() + 1, before.size());
+}
+
+TEST(BinsOfStalls, NeedAHundredthOfTheCyclesOfAUnit) {
+  hw::RunResult run;
+  hw::UnitResult& unit = run.units.emplace_back();
+  unit.name = "load";
+  unit.account.busy = 990;
+  unit.account.add(StallCause::dram_row_miss, 9);
+  Bins bins;
+  bins.count_run(run, {});
+  EXPECT_TRUE(has(bins.unfilled(), "stall dram.row_miss"));
+  unit.account.add(StallCause::dram_row_miss, 1);
+  Bins more;
+  more.count_run(run, {});
+  EXPECT_FALSE(has(more.unfilled(), "stall dram.row_miss"));
+}
+
+std::size_t instructions_of(const isa::Program& program, isa::Opcode opcode) {
+  std::size_t count = 0;
+  for (const isa::Section& section : program.sections) {
+    for (const isa::QueueStream& stream : section.streams) {
+      for (const isa::Instruction& one : decode_stream(stream)) count += one.header.opcode == opcode ? 1u : 0u;
+    }
+  }
+  return count;
+}
+
+std::size_t all_instructions_of(const isa::Program& program) {
+  std::size_t count = 0;
+  for (const isa::Section& section : program.sections) {
+    for (const isa::QueueStream& stream : section.streams) count += decode_stream(stream).size();
+  }
+  return count;
+}
+
+TEST(Shrink, LeavesWhatTheFailureNeeds) {
+  const isa::ChipConfig chip = isa::load_chip("tiny", {});
+  const isa::Program program = random_program(chip, 3, 40);
+  ASSERT_GT(instructions_of(program, isa::Opcode::store), 1u);
+  int calls = 0;
+  const auto fails = [&](const isa::Program& p) {
+    ++calls;
+    return instructions_of(p, isa::Opcode::store) >= 1 && instructions_of(p, isa::Opcode::load) >= 1;
+  };
+  const isa::Program shortest = shrink(program, fails, 400);
+  EXPECT_EQ(all_instructions_of(shortest), 2u);
+  EXPECT_EQ(instructions_of(shortest, isa::Opcode::store), 1u);
+  EXPECT_EQ(instructions_of(shortest, isa::Opcode::load), 1u);
+  EXPECT_LE(calls, 400);
+}
+
+TEST(Shrink, KeepsAProgramThatFailsNoMore) {
+  const isa::Program program = random_program(isa::load_chip("tiny", {}), 3, 20);
+  const isa::Program same = shrink(
+      program, [](const isa::Program&) { return false; }, 50);
+  EXPECT_EQ(all_instructions_of(same), all_instructions_of(program));
+}
+
+TEST(RandomLockstep, EndsWithTheFirstDifferenceAndShrinksIt) {
+  // The RTL of a chip whose window reads are slower stands for a wrong one: the model is built from this chip.
+  const isa::ChipConfig chip = isa::load_chip("tiny", {"dram.device=\"fixed\""});
+  const isa::ChipConfig other = isa::load_chip("tiny", {"dram.device=\"fixed\"", "reorder.pipeline_cycles=3"});
+  const isa::Program program = random_program(chip, 7, 40);
+  const auto fails = [&](const isa::Program& p) {
+    LockstepOptions options;
+    return !run_lockstep(p, chip, other, options).equal();
+  };
+  ASSERT_TRUE(fails(program));
+  const isa::Program shortest = shrink(program, fails, 150);
+  EXPECT_EQ(instructions_of(shortest, isa::Opcode::reorder), 1u);
+  EXPECT_LT(all_instructions_of(shortest), 6u);
+}
+
+}  // namespace
+}  // namespace tessera::cosim
