@@ -237,14 +237,14 @@ Outcome execute_program(const isa::Program& program, const isa::ChipConfig& chip
     }
   }
   out.ideal = run_ideals(program, chip, layout, o);
-  progress("");
-  return out;
-}
-
-}  // namespace tessera::runtime
   // Without waits for room, LOADs run ahead and take DRAM time from the STOREs and LOADs that the critical path needs,
   // so that the run can take longer than with them. A machine without those waits may still wait: the run's own order
   // is one of its orders.
   if (out.ideal.count("overlap") != 0 && out.result.cycles > 0) {
     out.ideal["overlap"] = std::min(out.ideal["overlap"], out.result.cycles);
   }
+  progress("");
+  return out;
+}
+
+}  // namespace tessera::runtime
