@@ -1,14 +1,17 @@
 #include "compiler/driver/choose_schedule.hpp"
 
 #include <optional>
-#include <vector>
 
 #include "compiler/emit/emit.hpp"
-#include "compiler/schedule/unit_cost.hpp"
 #include "hw/common/error.hpp"
 
 namespace tessera::compiler {
 namespace {
+
+// Below these parts of the layer schedule's cycles or bytes a fused schedule is worth having: the prediction knows no
+// bank conflicts and may err by less.
+constexpr double kLeastGain = 0.97;
+constexpr double kLeastSaving = 0.99;
 
 /// What emission says of a schedule.
 struct Prediction {
@@ -32,18 +35,12 @@ Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const
   layer.fused = false;
   if (!options.fused) return make_schedule(graph, chip, layer);
   const auto by_layer = predict(graph, chip, layer);
-  const double byte_cycles = options.fusion.byte_share / UnitCost(chip).dram_bytes_per_cycle();
-  const auto worth = [&](const Prediction& p) { return p.cycles + byte_cycles * p.bytes; };
-  std::optional<Prediction> best;
-  ScheduleOptions chosen = layer;
-  for (const ScheduleOptions& candidate : {options}) {
-    const auto p = predict(graph, chip, candidate);
-    if (!p || (by_layer && p->cycles > by_layer->cycles)) continue;
-    if (best && worth(*best) <= worth(*p)) continue;
-    best = p;
-    chosen = candidate;
-  }
-  return make_schedule(graph, chip, chosen);
+  const auto by_groups = predict(graph, chip, options);
+  const bool better =
+      by_groups &&
+      (!by_layer || (by_groups->cycles <= by_layer->cycles && (by_groups->cycles < kLeastGain * by_layer->cycles ||
+                                                               by_groups->bytes < kLeastSaving * by_layer->bytes)));
+  return make_schedule(graph, chip, better ? options : layer);
 }
 
 }  // namespace tessera::compiler
