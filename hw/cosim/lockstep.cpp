@@ -235,13 +235,13 @@ LockstepResult run_lockstep(const isa::Program& program, const isa::ChipConfig& 
 }
 
 LockstepResult run_random_lockstep(const std::string& chip, const std::vector<std::string>& sets, std::uint64_t seed,
-                                   int count, const std::function<void(int)>& progress) {
+                                   int count, const std::function<void(int)>& progress, OnDifference on_difference) {
   LockstepResult all;
   for (int i = 0; i < count && all.equal(); ++i) {
     const std::uint64_t one_seed = seed + static_cast<std::uint64_t>(i);
     const RandomCase one = random_case(chip, sets, one_seed);
     all.add(run_lockstep(one.program, one.chip, one.chip, one.options), "seed " + std::to_string(one_seed));
-    if (!all.equal()) all.shortest = shortest_text(one);
+    if (!all.equal() && on_difference == OnDifference::shrink) all.shortest = shortest_text(one);
     if (progress) progress(i + 1);
   }
   return all;

@@ -51,10 +51,12 @@ struct LockstepOptions {
 
 /// `count` random programs from `seed` on, each on its own memory (random_program.hpp), one of eight with a fault.
 /// `chip` names a chip of the slice, `sets` override its values and those of the memory. Ends with the first program
-/// that differs, which it shrinks. `progress` is told the number of programs done.
+/// that differs, which it shrinks unless it shall only be found. `progress` is told the number of programs done.
+enum class OnDifference { shrink, stop };
 [[nodiscard]] LockstepResult run_random_lockstep(const std::string& chip, const std::vector<std::string>& sets,
                                                  std::uint64_t seed, int count,
-                                                 const std::function<void(int)>& progress = {});
+                                                 const std::function<void(int)>& progress = {},
+                                                 OnDifference on_difference = OnDifference::shrink);
 
 /// Coverage, unfilled bins, and last "lockstep: N programs, ...".
 [[nodiscard]] std::string lockstep_text(const LockstepResult& result);

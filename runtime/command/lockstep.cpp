@@ -15,6 +15,7 @@ void add_lockstep_command(CLI::App& app) {
     std::vector<std::string> sets;
     int random = 0;
     std::uint64_t seed = 1;
+    bool no_shrink = false;
   };
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("lockstep", "Models and RTL side by side, first divergence");
@@ -23,14 +24,18 @@ void add_lockstep_command(CLI::App& app) {
   command->add_option("--random", o->random, "Number of random programs instead")->check(CLI::Range(1, 1000000));
   command->add_option("--seed", o->seed, "Seed of the programs, or of the input data")->check(seed_range());
   command->add_option("--chip", o->chip, "Name or JSON file; default: the program's own, tiny for random ones");
-  command->add_option("--set", o->sets, "Overrides one value of the chip; of a program's chip, a timing value (repeatable)");
+  command->add_option("--set", o->sets,
+                      "Overrides one value of the chip; of a program's chip, a timing value (repeatable)");
+  command->add_flag("--no-shrink", o->no_shrink, "Does not look for a shorter program that differs");
   command->callback([o] {
     if (o->dir.empty() == (o->random == 0)) user_error("lockstep: expected either a folder or --random N");
     cosim::LockstepResult result;
     if (o->random > 0) {
-      result = cosim::run_random_lockstep(o->chip.empty() ? "tiny" : o->chip, o->sets, o->seed, o->random, [o](int done) {
+      const auto told = [o](int done) {
         progress("lockstep " + std::to_string(done) + " of " + std::to_string(o->random));
-      });
+      };
+      result = cosim::run_random_lockstep(o->chip.empty() ? "tiny" : o->chip, o->sets, o->seed, o->random, told,
+                                          o->no_shrink ? cosim::OnDifference::stop : cosim::OnDifference::shrink);
       progress("");
     } else {
       const isa::Program program = isa::read_program(o->dir, isa::Weights::optional);
