@@ -11,6 +11,7 @@
 #include "hw/models/conv/cost.hpp"
 #include "hw/models/edp/cost.hpp"
 #include "hw/models/gemm/cost.hpp"
+#include "hw/models/interconnect/stream_rate.hpp"
 #include "hw/models/reorder/cost.hpp"
 #include "isa/semantics/dma.hpp"
 
@@ -41,12 +42,18 @@ std::int64_t lines_of(const Dma& dma, std::int64_t line) {
   return rows * std::max<std::int64_t>(1, per_row);
 }
 
+/// What a core's port takes of the DRAM's peak less refresh.
+double sustained_rate(const isa::ChipConfig& chip) {
+  return std::min(static_cast<double>(chip.axi.data_bytes), hw::StreamRate::from(chip, 1).sustained());
+}
+
 }  // namespace
 
 std::int64_t dma_bytes(const isa::Load& load) { return bytes_of(load); }
 std::int64_t dma_bytes(const isa::Store& store) { return bytes_of(store); }
 
-Estimate::Estimate(const isa::ChipConfig& chip) : chip_(chip), bytes_per_cycle_(UnitCost(chip).dram_bytes_per_cycle()) {
+Estimate::Estimate(const isa::ChipConfig& chip)
+    : chip_(chip), bytes_per_cycle_(sustained_rate(chip)), dram_(bytes_per_cycle_) {
   latency_ = chip.dram.device == "fixed" ? chip.dram.fixed_latency_cycles : 2 * chip.interconnect.latency_cycles + 60;
 }
 
@@ -64,13 +71,32 @@ Cycles Estimate::duration(const WorkItem& item) const {
   TESSERA_CHECK(false, "no cost for an instruction of layer ", item.layer);
 }
 
+/// Two engines that share a tile follow each other in program order and read lines of the same banks, one a cycle: the
+/// cycles that this takes; 0 when the item shares nothing.
+Cycles Estimate::meeting(const std::vector<WorkItem>& items, std::size_t i) const {
+  const auto* conv = std::get_if<isa::Conv>(&items[i].body);
+  if (conv == nullptr) return 0;
+  Cycles longest = 0;
+  for (const std::size_t k : {i - 1, i + 1}) {
+    if (k >= items.size() || items[k].layer != items[i].layer || items[k].queue == items[i].queue) continue;
+    if ((items[k].queue > items[i].queue) != (k > i)) continue;
+    const auto* other = std::get_if<isa::Conv>(&items[k].body);
+    if (other == nullptr) continue;
+    const ConvPorts a = conv_ports(*conv, chip_), b = conv_ports(*other, chip_);
+    longest = std::max<Cycles>(longest, static_cast<Cycles>(a.window_lines + b.window_lines));
+    if (conv->w_base == other->w_base) {
+      longest = std::max<Cycles>(longest, static_cast<Cycles>(a.weight_lines + b.weight_lines));
+    }
+  }
+  return longest;
+}
+
 void Estimate::section(const std::vector<WorkItem>& items, const std::vector<std::vector<std::int32_t>>& producers,
                        bool one_at_a_time) {
   std::vector<Cycles> finish(items.size(), 0);
   std::array<Cycles, kQueues * 2> queue_free{}, queue_finish{};
   queue_free.fill(now_);
   queue_finish.fill(now_);
-  double dram_free = static_cast<double>(now_);
   Cycles end = now_;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const WorkItem& item = items[i];
@@ -78,16 +104,15 @@ void Estimate::section(const std::vector<WorkItem>& items, const std::vector<std
     Cycles start = queue_free[lane];
     for (const std::int32_t p : producers[i])
       start = std::max(start, finish[static_cast<std::size_t>(p)] + kSignalToStart);
-    const Cycles cycles = duration(item);
+    const Cycles cycles = std::max(duration(item), meeting(items, i));
     const bool dma = item.queue == isa::QueueId::load || item.queue == isa::QueueId::store;
     if (dma) {
-      // Transfers follow each other on the DRAM; the next instruction starts while this one's data is under way.
+      // Transfers share the DRAM; the next instruction starts while this one's data is under way.
       const auto* load = std::get_if<isa::Load>(&item.body);
       const auto bytes =
           static_cast<double>(load != nullptr ? bytes_of(*load) : bytes_of(std::get<isa::Store>(item.body)));
-      const double begin = std::max(static_cast<double>(start), dram_free);
-      dram_free = begin + bytes / bytes_per_cycle_;
-      const Cycles moved = std::max(static_cast<Cycles>(dram_free), static_cast<Cycles>(begin) + cycles);
+      const double through = dram_.take(static_cast<double>(start), bytes);
+      const Cycles moved = std::max(static_cast<Cycles>(std::ceil(through)), start + cycles);
       finish[i] = std::max(moved + latency_, queue_finish[lane]);
       queue_free[lane] = one_at_a_time ? finish[i] : moved;
     } else {

@@ -1,10 +1,11 @@
 // The compiler's own prediction: a list simulation of the emitted items with the blocks' cost functions and one shared
-// DRAM bandwidth. Knows queue order, waits and the DRAM's peak; not bank conflicts, row misses, refresh.
+// DRAM bandwidth. Knows queue order, waits and the DRAM's peak less refresh; not bank conflicts or row misses.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "compiler/emit/dram_calendar.hpp"
 #include "compiler/emit/order.hpp"
 #include "compiler/schedule/work.hpp"
 #include "isa/chip.hpp"
@@ -25,8 +26,10 @@ class Estimate {
 
  private:
   [[nodiscard]] Cycles duration(const WorkItem& item) const;
+  [[nodiscard]] Cycles meeting(const std::vector<WorkItem>& items, std::size_t i) const;
   const isa::ChipConfig& chip_;
   double bytes_per_cycle_ = 1;
+  DramCalendar dram_;
   Cycles latency_ = 0;  // of a lone DRAM access, queue to data
   Cycles now_ = 0;
 };

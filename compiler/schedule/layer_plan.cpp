@@ -13,7 +13,7 @@ namespace {
 constexpr double kTileOverhead = 60;
 constexpr double kIssueOverhead = 10;  // the part of it that the blocks' cost functions do not hold
 constexpr double kLoadOverhead = 50;
-constexpr double kRowsMeeting = 1.3;  // of the cycles of engines that share a tile by rows, bank conflicts included
+constexpr double kRowsMeeting = 1.1;  // of the cycles of engines that share a tile by rows, bank conflicts included
 // Share of the first piece's load and of a tile's time that is not hidden under a neighbour on the same unit.
 constexpr double kFirstPiece = 0.1;
 // Plans whose compute time is asked from the cost functions after the ranking by estimates.
@@ -360,25 +360,34 @@ std::vector<Tile> engine_pieces(const Layer& layer, const Tile& tile, EngineSpli
   return pieces;
 }
 
+/// Engines that share a tile meet in the banks of what both read: by channels the rows of the input, by rows those
+/// and the weights. One line a cycle is all that a bank gives.
 double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split, UnitCost& cost) {
   Cycles longest = 0;
-  for (const Tile& piece : engine_pieces(layer, tile, split, cost.chip())) {
+  ConvPorts together;
+  const std::vector<Tile> pieces = engine_pieces(layer, tile, split, cost.chip());
+  for (const Tile& piece : pieces) {
     isa::Conv conv = conv_geometry(layer, graph, piece);
     const auto cycles = cost.choose(conv);
     if (!cycles) return kNoPlan;
     longest = std::max(longest, *cycles);
+    const ConvPorts ports = cost.ports(conv);
+    together.window_lines += ports.window_lines;
+    together.weight_lines += ports.weight_lines;
+  }
+  if (pieces.size() > 1) longest = std::max<Cycles>(longest, static_cast<Cycles>(together.window_lines));
+  if (pieces.size() > 1 && split == EngineSplit::rows) {
+    longest = std::max<Cycles>(longest, static_cast<Cycles>(together.weight_lines));
   }
   return static_cast<double>(longest);
 }
 
-/// Engines that share by rows read the same weights from the same banks, and mostly rows of one bank: they wait for
-/// each other. By channels each has weights of its own, in other banks.
 SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, UnitCost& cost) {
   SplitChoice best{EngineSplit::none, kNoPlan};
   for (const EngineSplit split : {EngineSplit::none, EngineSplit::rows, EngineSplit::channels}) {
     const double meeting = split == EngineSplit::rows ? kRowsMeeting : 1.0;
-    const double cycles = meeting * split_cycles(layer, graph, tile, split, cost);
-    if (cycles < best.cycles) best = {split, cycles};
+    const double cycles = split_cycles(layer, graph, tile, split, cost);
+    if (meeting * cycles < best.cycles) best = {split, cycles};
   }
   return best;
 }

@@ -33,28 +33,52 @@ std::vector<std::int64_t> even_cuts(std::int64_t n, std::int64_t largest) {
   return sizes;
 }
 
+std::int64_t window_lines(const isa::Conv& conv, std::int64_t tiles, const isa::ChipConfig& chip) {
+  const isa::PixelShape& shape = chip.conv.pixel_shapes[conv.pixel_shape];
+  const auto span = [](std::int64_t outputs, std::int64_t stride, std::int64_t kernel, std::int64_t dilation) {
+    return (outputs - 1) * stride + (kernel - 1) * dilation + 1;
+  };
+  const std::int64_t rows = std::min<std::int64_t>(
+      conv.in_h, span(std::min<std::int64_t>(conv.gy * shape.py, conv.out_h), conv.sy, conv.kh, conv.dy));
+  const std::int64_t columns = std::min<std::int64_t>(
+      conv.in_w, span(std::min<std::int64_t>(conv.gx * shape.px, conv.out_w), conv.sx, conv.kw, conv.dx));
+  const std::int64_t cb = chip.layout.channel_block;
+  const std::int64_t blocks =
+      conv.mode == isa::ConvMode::depthwise ? 1 : ceil_div<std::int64_t>(conv.cin / conv.groups, cb);
+  return tiles * rows * (ceil_div(columns * cb, chip.sram.line_bytes) + 1) * blocks;
+}
+
 }  // namespace
+
+ConvPorts conv_ports(const isa::Conv& conv, const isa::ChipConfig& chip) {
+  const hw::ConvCost cost = hw::conv_cost(conv, chip);
+  return {window_lines(conv, cost.tiles, chip), cost.weight_lines};
+}
 
 UnitCost::UnitCost(const isa::ChipConfig& chip) : chip_(chip), dram_bytes_per_cycle_(hw::peak_bytes_per_cycle(chip)) {}
 
+UnitCost::Key UnitCost::key_of(const isa::Conv& conv) {
+  return {static_cast<std::int32_t>(conv.mode),
+          conv.in_h,
+          conv.in_w,
+          conv.cin,
+          conv.out_h,
+          conv.out_w,
+          conv.cout,
+          conv.groups,
+          conv.kh,
+          conv.kw,
+          conv.sy,
+          conv.sx,
+          conv.dy,
+          conv.dx,
+          conv.pad_top,
+          conv.pad_left,
+          conv.fold};
+}
+
 std::optional<Cycles> UnitCost::choose(isa::Conv& conv) {
-  const std::array<std::int32_t, 17> key = {static_cast<std::int32_t>(conv.mode),
-                                            conv.in_h,
-                                            conv.in_w,
-                                            conv.cin,
-                                            conv.out_h,
-                                            conv.out_w,
-                                            conv.cout,
-                                            conv.groups,
-                                            conv.kh,
-                                            conv.kw,
-                                            conv.sy,
-                                            conv.sx,
-                                            conv.dy,
-                                            conv.dx,
-                                            conv.pad_top,
-                                            conv.pad_left,
-                                            conv.fold};
+  const Key key = key_of(conv);
   auto found = known_.find(key);
   if (found == known_.end()) found = known_.emplace(key, search(conv)).first;
   const Choice& best = found->second;
@@ -67,28 +91,12 @@ std::optional<Cycles> UnitCost::choose(isa::Conv& conv) {
   return best.cycles;
 }
 
-/// Lines that the tiles' windows read, halos again with every tile.
-std::int64_t UnitCost::window_lines(const isa::Conv& conv, std::int64_t tiles) const {
-  const isa::PixelShape& shape = chip_.conv.pixel_shapes[conv.pixel_shape];
-  const auto span = [](std::int64_t outputs, std::int64_t stride, std::int64_t kernel, std::int64_t dilation) {
-    return (outputs - 1) * stride + (kernel - 1) * dilation + 1;
-  };
-  const std::int64_t rows = std::min<std::int64_t>(
-      conv.in_h, span(std::min<std::int64_t>(conv.gy * shape.py, conv.out_h), conv.sy, conv.kh, conv.dy));
-  const std::int64_t columns = std::min<std::int64_t>(
-      conv.in_w, span(std::min<std::int64_t>(conv.gx * shape.px, conv.out_w), conv.sx, conv.kw, conv.dx));
-  const std::int64_t cb = chip_.layout.channel_block;
-  const std::int64_t blocks =
-      conv.mode == isa::ConvMode::depthwise ? 1 : ceil_div<std::int64_t>(conv.cin / conv.groups, cb);
-  return tiles * rows * (ceil_div(columns * cb, chip_.sram.line_bytes) + 1) * blocks;
-}
-
 UnitCost::Burst UnitCost::window_burst(const isa::Conv& conv) const {
   const hw::ConvCost cost = hw::conv_cost(conv, chip_);
   const std::int64_t cin_tiles =
       conv.mode == isa::ConvMode::dense ? ceil_div<std::int64_t>(conv.cin / conv.groups, chip_.conv.cin_lanes) : 1;
   const std::int64_t phases = cost.tiles * cin_tiles;
-  return {window_lines(conv, 1) / cin_tiles, cost.cycles / std::max<std::int64_t>(1, phases), cost.cycles};
+  return {window_lines(conv, 1, chip_) / cin_tiles, cost.cycles / std::max<std::int64_t>(1, phases), cost.cycles};
 }
 
 UnitCost::Choice UnitCost::search(isa::Conv conv) {
@@ -117,11 +125,12 @@ UnitCost::Choice UnitCost::search(isa::Conv conv) {
             if (order == isa::ConvOrder::channels_outer && t >= most_t && conv.groups == 1) continue;
             conv.order = order;
             const hw::ConvCost cost = hw::conv_cost(conv, chip_);
+            const ConvPorts ports{window_lines(conv, cost.tiles, chip_), cost.weight_lines};
             const double worth = static_cast<double>(cost.cycles) +
-                                 kPortLine * static_cast<double>(window_lines(conv, cost.tiles) + cost.weight_lines);
+                                 kPortLine * static_cast<double>(ports.window_lines + ports.weight_lines);
             if (best.legal && worth >= least) continue;
             least = worth;
-            best = {true, cost.cycles, static_cast<std::int64_t>(shape), gx, heights[i], t, order};
+            best = {true, cost.cycles, static_cast<std::int64_t>(shape), gx, heights[i], t, order, ports};
           }
           break;  // smaller tiles of the same width and channels only add phases
         }

@@ -15,6 +15,12 @@
 
 namespace tessera::compiler {
 
+/// Lines that a convolution reads on its ports: those of its windows, halos again with every tile, and its weights.
+struct ConvPorts {
+  std::int64_t window_lines = 0, weight_lines = 0;
+};
+[[nodiscard]] ConvPorts conv_ports(const isa::Conv& conv, const isa::ChipConfig& chip);
+
 class UnitCost {
  public:
   explicit UnitCost(const isa::ChipConfig& chip);
@@ -23,6 +29,8 @@ class UnitCost {
   /// `why()` says what the engine objects to.
   [[nodiscard]] std::optional<Cycles> choose(isa::Conv& conv);
   [[nodiscard]] const std::string& why() const { return why_; }
+  /// Of a convolution that `choose` was asked about.
+  [[nodiscard]] ConvPorts ports(const isa::Conv& conv) const { return known_.at(key_of(conv)).ports; }
 
   /// Lines that each tile's windows read one behind the other when the tile begins, and its cycles then.
   struct Burst {
@@ -46,13 +54,15 @@ class UnitCost {
     Cycles cycles = 0;
     std::int64_t shape = 0, gx = 1, gy = 1, t = 1;
     isa::ConvOrder order = isa::ConvOrder::pixels_outer;
+    ConvPorts ports;
   };
+  using Key = std::array<std::int32_t, 17>;
+  [[nodiscard]] static Key key_of(const isa::Conv& conv);
   Choice search(isa::Conv conv);
-  [[nodiscard]] std::int64_t window_lines(const isa::Conv& conv, std::int64_t tiles) const;
 
   const isa::ChipConfig& chip_;
   double dram_bytes_per_cycle_ = 1.0;
-  std::map<std::array<std::int32_t, 17>, Choice> known_;
+  std::map<Key, Choice> known_;
   std::string why_;
 };
 
