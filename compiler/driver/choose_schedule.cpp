@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "compiler/emit/emit.hpp"
+#include "compiler/schedule/unit_cost.hpp"
 #include "hw/common/error.hpp"
 
 namespace tessera::compiler {
@@ -12,6 +13,10 @@ namespace {
 // bank conflicts and may err by less.
 constexpr double kLeastGain = 0.97;
 constexpr double kLeastSaving = 0.99;
+
+// Searches that assume different times for the rows of images: how far they hide is the whole's to say.
+constexpr double kImportWaits[] = {1.2, 0.8, 2.0};
+constexpr double kByteShare = 3.0;  // of the time that DRAM traffic takes, beside the cycles
 
 /// What emission says of a schedule.
 struct Prediction {
@@ -28,6 +33,11 @@ std::optional<Prediction> predict(const QGraph& graph, const isa::ChipConfig& ch
   }
 }
 
+bool better(const Prediction& fused, const Prediction& layer) {
+  return fused.cycles <= layer.cycles &&
+         (fused.cycles < kLeastGain * layer.cycles || fused.bytes < kLeastSaving * layer.bytes);
+}
+
 }  // namespace
 
 Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options) {
@@ -35,12 +45,19 @@ Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const
   layer.fused = false;
   if (!options.fused) return make_schedule(graph, chip, layer);
   const auto by_layer = predict(graph, chip, layer);
-  const auto by_groups = predict(graph, chip, options);
-  const bool better =
-      by_groups &&
-      (!by_layer || (by_groups->cycles <= by_layer->cycles && (by_groups->cycles < kLeastGain * by_layer->cycles ||
-                                                               by_groups->bytes < kLeastSaving * by_layer->bytes)));
-  return make_schedule(graph, chip, better ? options : layer);
+  const double byte_cycles = kByteShare / UnitCost(chip).dram_bytes_per_cycle();
+  const auto worth = [&](const Prediction& p) { return p.cycles + byte_cycles * p.bytes; };
+  std::optional<Prediction> best;
+  ScheduleOptions chosen = layer;
+  ScheduleOptions candidate = options;
+  for (const double wait : kImportWaits) {
+    candidate.fusion.import_wait = wait;
+    const auto p = predict(graph, chip, candidate);
+    if (!p || (by_layer && !better(*p, *by_layer)) || (best && worth(*best) <= worth(*p))) continue;
+    best = p;
+    chosen = candidate;
+  }
+  return make_schedule(graph, chip, chosen);
 }
 
 }  // namespace tessera::compiler

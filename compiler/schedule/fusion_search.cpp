@@ -18,8 +18,7 @@ constexpr double kChunkOverhead = 40;                     // cycles of an instru
 // By level: the part that is gained of the cycles that more rows at once can gain.
 constexpr std::array<double, 8> kGains = {1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0};
 constexpr double kLeastGain = 0.99;  // of a layer's cycles, for a further choice
-constexpr double kImportUnits = 2;   // LOAD and REORDER lay every other part of an image
-constexpr double kImportWait = 1.4;  // of the lines' cycles: LOAD waits for room and for DRAM
+constexpr double kImportUnits = 2;   // LOAD and REORDER each lay half of an image
 constexpr double kSeam = 0.05;       // of work on other units, that is not hidden
 constexpr double kInstructionBytes = 128;
 constexpr double kLoadBytes = 64;
@@ -411,14 +410,18 @@ void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {
     std::sort(now.begin(), now.end());
     std::int64_t lines = resident_lines(plan.first, plan.end, now, f.in_place) + f.weight_lines;
     double bytes = f.constant_bytes + images * f.instruction_bytes;
-    double imports = 0;  // line writes: one for the pixels of a line and channel
+    double streamed = 0;  // bytes
+    double imports = 0;   // line writes: one for the pixels of a line and channel
     for (const RootFact& r : f.roots) {
       if (!contains(now, r.root)) {
         if (root(r.root).imported && root(r.root).first_layer >= plan.first) bytes += map_bytes(r.root);
         continue;
       }
       lines += r.buffer_lines;
-      if (r.read && !r.written) bytes += map_bytes(r.root);
+      if (r.read && !r.written) {
+        bytes += map_bytes(r.root);
+        streamed += map_bytes(r.root);
+      }
       if (r.read && root(r.root).imported) {
         const Root& image = root(r.root);
         imports += static_cast<double>(image.shape.c * buffer_lines(image, image.shape.h, chip_)) /
@@ -428,9 +431,11 @@ void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {
     }
     if (lines > available) return;
     State next = follow(from, cut, state, plan, live, newly);
-    imports *= plan.ahead > 1 ? kImportWait / kImportUnits : kImportWait;
+    imports *= options_.import_wait / kImportUnits;
+    imports = std::max(imports, streamed / images / cost_.dram_bytes_per_cycle());
     const double all = f.conv + f.edp + imports;
-    const double longest = plan.ahead > 0 ? std::max({f.conv, f.edp, imports}) : std::max(f.conv + f.edp, imports);
+    // Without room ahead a line buffer's next rows wait for the reader of the last.
+    const double longest = plan.ahead > 0 ? std::max({f.conv, f.edp, imports}) : all;
     add(next, {images * (longest + kSeam * (all - longest)), bytes, f.constant_bytes, available - lines});
     offer(plan.end, std::move(next));
   });

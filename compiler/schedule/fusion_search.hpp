@@ -22,10 +22,11 @@ namespace tessera::compiler {
 
 /// What the user wishes of the search.
 struct FusionOptions {
-  int effort = 1;           // 0..3: longer groups, more stripe heights
-  bool whole_maps = true;   // false: between layers only line buffers and DRAM, to show what fusion alone does
-  int deepest = 0;          // most layers of a group; 0: as many as the effort allows
-  double byte_share = 5.0;  // of the time that DRAM traffic takes, what it counts even when it is hidden
+  int effort = 1;            // 0..3: longer groups, more stripe heights
+  bool whole_maps = true;    // false: between layers only line buffers and DRAM, to show what fusion alone does
+  int deepest = 0;           // most layers of a group; 0: as many as the effort allows
+  double byte_share = 8.0;   // of the time that DRAM traffic takes, what it counts even when it is hidden
+  double import_wait = 1.2;  // of the cycles of an image's lines: LOAD and REORDER wait for room and for DRAM
 };
 
 struct FusionPlan {

@@ -26,7 +26,6 @@ struct Walk::Group {
   GroupTrace trace;
   std::vector<Buffer> buffers;  // as trace.buffers
   std::vector<Member> members;  // by layer
-  bool reordered = false;       // REORDER laid the last part of an image
 };
 
 Walk::Walk(const LayerGraph& graph, const Constants& constants, const WalkChoices& choices, UnitCost& cost,
@@ -122,12 +121,16 @@ void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int6
   };
   if (chunk.load) {
     const Root& root = graph_.roots[static_cast<std::size_t>(chunk.root)];
-    // LOAD and REORDER lay every other part of an image.
-    g.reordered = root.imported && plan.ahead > 1 && !g.reordered &&
-                  import_reordered(chunk.layer, graph_.images[static_cast<std::size_t>(root.image)], chunk.root, n,
-                                   chunk.rows, view_of(chunk.root));
-    if (g.reordered) return;
-    load_rows(chunk.layer, 0, chunk.root, n, chunk.rows, {0, root.shape.c}, view_of(chunk.root), false);
+    // REORDER lays the first half of an image's rows, which LOAD brings as they lie, while LOAD lays the second.
+    Rows rest = chunk.rows;
+    if (root.imported && rest.count() > 1) {
+      const Rows half{rest.first, rest.first + rest.count() / 2};
+      if (import_reordered(chunk.layer, graph_.images[static_cast<std::size_t>(root.image)], chunk.root, n, half,
+                           view_of(chunk.root))) {
+        rest.first = half.end;
+      }
+    }
+    load_rows(chunk.layer, 0, chunk.root, n, rest, {0, root.shape.c}, view_of(chunk.root), false);
     return;
   }
   const int id = chunk.layer;
