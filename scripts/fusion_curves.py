@@ -127,6 +127,8 @@ def monotonic(points):
     for what, value in (("bytes", moved), ("cycles", lambda r: r["cycles"])):
         known = [(kib, value(fused)) for kib, _, fused, _, _ in points if good(fused)]
         rises += [f"{what} {b[0]:,} KiB: {b[1]:,} above {a[1]:,}" for a, b in zip(known, known[1:]) if b[1] > a[1]]
+    if len(known) < len(points):
+        return "Not all sizes were run." if not rises else "The fused curves rise at " + "; ".join(rises) + "."
     return "The fused curves never rise." if not rises else "The fused curves rise at " + "; ".join(rises) + "."
 
 
@@ -167,7 +169,7 @@ def lookahead(run):
             extra = ["--batch", str(batch)] if batch > 1 else []
             bounds = run.bounds(name, extra=extra)
             if not bounds:
-                rows.append([name, str(batch), "refused", "-", "-", "-", "-", "-"])
+                rows.append([name, str(batch)] + ["not run"] + ["-"] * 5)
                 continue
             report = run.simulate(name, "fused", extra=extra + ["--ideal", "dram"])
             ahead, ideal = bounds["lookahead"]["cycles"], bounds["lookahead"]["ideal_dram_cycles"]
@@ -207,7 +209,7 @@ def candidates(run):
         found += [("--schedule layer", run.simulate(name, "layer", kib))]
         best = sorted((f for f in found if good(f[1])), key=lambda f: f[1]["predicted"]["cycles"])[:5]
         if not good(chosen) or not best:
-            rows.append([name, f"{kib:,}", "-", "refused", "-", "-"])
+            rows.append([name, f"{kib:,}", "-", cycles_cell(chosen), "-", "-"])
             continue
         least = min(r["cycles"] for _, r in best)
         for way, report in best:
