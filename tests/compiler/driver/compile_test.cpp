@@ -247,7 +247,7 @@ TEST(Compile, UnknownScheduleNamesTheLegalOnes) {
     (void)parse_schedule("fastest");
     FAIL() << "parsed";
   } catch (const UserError& error) {
-    EXPECT_STREQ(error.what(), "--schedule fastest: expected naive, layer or auto");
+    EXPECT_STREQ(error.what(), "--schedule fastest: expected naive, layer, fused or auto");
   }
 }
 
