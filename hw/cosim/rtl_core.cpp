@@ -163,10 +163,13 @@ void RtlCore::on_commit() {
   }
   in_.load_wait = wait_of(Manager::load);
   in_.store_wait = wait_of(Manager::store);
-  (void)rtl_.eval(in_);  // the handshakes of this cycle
+  const bool early_irq = rtl_.eval(in_).irq;  // the handshakes of this cycle
   rtl_.edge();
   in_ = CoreInputs{};
-  if (const std::string failure = rtl_.failure(); !failure.empty()) {
+  std::string failure = rtl_.failure();
+  if (failure.empty() && early_irq) failure = "the interrupt is up before the section's end";
+  if (failure.empty() && !running_ && !rtl_.eval(in_).irq) failure = "no interrupt after the section's end";
+  if (!failure.empty()) {
     running_ = false;
     listener_.on_assertion(failure, now_cycle());
   }
