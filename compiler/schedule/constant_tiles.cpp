@@ -4,6 +4,11 @@
 #include "hw/common/units.hpp"
 
 namespace tessera::compiler {
+namespace {
+
+constexpr std::int64_t kApartBytes = 8192;  // of weights from which a second LOAD costs less than meeting in a bank
+
+}  // namespace
 
 const Walk::ConstantTile::Weights& Walk::ConstantTile::of(const Rows& channels) const {
   for (const Weights& part : weights) {
@@ -58,7 +63,8 @@ Walk::ConstantTile Walk::load_constants(int id, std::uint8_t core, const LayerPl
       w.body = piece.body;
     }
   }
-  if (plan.split == EngineSplit::channels) {
+  const std::int64_t all = c.weight_offset(channels.end) - c.weight_offset(channels.first);
+  if (plan.split == EngineSplit::channels && all >= kApartBytes) {
     const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
     for (const Rows& part : cut(channels, chip_.conv.engines, channel_granule(l, chip_))) {
       load_weights(id, core, part, tile);
