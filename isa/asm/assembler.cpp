@@ -278,10 +278,7 @@ class Assembler {
       }
       t.shape.push_back(*value);
     }
-    t.dtype = text(s, "type", "int8");
-    if (t.dtype != "int8" && t.dtype != "uint8" && t.dtype != "int16" && t.dtype != "int32") {
-      fail(s.name, ": type = ", t.dtype, ": expected int8, uint8, int16 or int32");
-    }
+    t.dtype = type(s, "type", "int8");
     const std::string scale = text(s, "scale", "1");
     const std::optional<double> real = assembly::parse_real(scale);
     if (!real) {
@@ -290,8 +287,16 @@ class Assembler {
     t.scale = real.value_or(1.0);
     t.zero_point = static_cast<std::int32_t>(integer(s, "zero_point", 0, INT32_MIN, INT32_MAX));
     t.layout = text(s, "layout", "NCHW");
-    leftovers(s, "NAME buffer= offset= shape= type= scale= zero_point= layout=");
+    t.model_type = type(s, "model_type", "float32");
+    leftovers(s, "NAME buffer= offset= shape= type= scale= zero_point= layout= model_type=");
     return t;
+  }
+  std::string type(Statement& s, const char* key, const char* otherwise) {
+    const std::string name = text(s, key, otherwise);
+    if (!is_tensor_type(name)) {
+      fail(s.name, ": ", key, " = ", name, ": expected an integer, float or bool type such as int8");
+    }
+    return name;
   }
   void input(Statement& s) { program_.inputs.push_back(tensor(s)); }
   void output(Statement& s) { program_.outputs.push_back(tensor(s)); }

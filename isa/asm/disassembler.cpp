@@ -71,7 +71,8 @@ class Disassembler {
     }
     out_ += concat(directive, " ", quote_text(t.name), " buffer=", buffer_name(t.buffer), " offset=", t.offset,
                    shape.empty() ? "" : " shape=" + shape, " type=", quote_text(t.dtype), " scale=", real(t.scale),
-                   " zero_point=", t.zero_point, " layout=", quote_text(t.layout), "\n");
+                   " zero_point=", t.zero_point, " layout=", quote_text(t.layout),
+                   " model_type=", quote_text(t.model_type), "\n");
   }
 
   void host_steps() {

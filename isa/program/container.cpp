@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "hw/common/error.hpp"
 #include "hw/common/hash.hpp"
@@ -15,9 +16,6 @@ constexpr char kMagic[] = "TESSERA1";
 constexpr std::size_t kHeaderChecksumAt = 88;
 constexpr std::uint32_t kMaxText = 1U << 16;
 constexpr std::uint32_t kMaxRank = 16;
-// Of maps int8; the others pass between host steps and the boundary.
-constexpr const char* kTypes[] = {"int8",  "uint8",  "int16", "uint16",  "int32",   "uint32",
-                                  "int64", "uint64", "bool",  "float16", "float32", "float64"};
 
 std::uint64_t checksum(const std::uint8_t* bytes, std::size_t count) {
   Fnv64 hash;
@@ -169,7 +167,7 @@ TensorRef read_tensor(Reader& in, const std::vector<Buffer>& buffers) {
   const auto read_type = [&](const char* what) {
     const std::size_t type_at = in.at();
     std::string type = in.text(what);
-    if (std::find(std::begin(kTypes), std::end(kTypes), type) == std::end(kTypes)) {
+    if (!is_tensor_type(type)) {
       in.fail(type_at, "type '", type, "' of tensor ", t.name, ": expected an integer, float or bool type");
     }
     return type;
@@ -284,6 +282,12 @@ void put_u64(std::vector<std::uint8_t>& bytes, std::size_t at, std::uint64_t val
 }
 
 }  // namespace
+
+bool is_tensor_type(const std::string& name) {
+  static const std::set<std::string> types = {"int8",  "uint8",  "int16", "uint16",  "int32",   "uint32",
+                                              "int64", "uint64", "bool",  "float16", "float32", "float64"};
+  return types.count(name) != 0;
+}
 
 std::uint64_t weights_extent(const Program& program) {
   std::uint64_t extent = 0;

@@ -17,6 +17,10 @@
 
 namespace tessera::isa {
 
+/// What a TensorRef may have as dtype and model_type: int8 of maps; the others pass between host steps and the
+/// boundary.
+[[nodiscard]] bool is_tensor_type(const std::string& name);
+
 inline constexpr std::uint32_t kContainerVersion = 2;
 inline constexpr std::size_t kContainerHeaderBytes = 96;
 
