@@ -19,7 +19,7 @@ constexpr std::int64_t kBufferAlign = 256;
 constexpr double kComputeShare = 0.7;
 constexpr double kLeastMargin = 0.02;  // of the SRAM, that a search leaves free for what sizes alone do not say
 constexpr double kMarginStep = 0.04;   // more of it for layers that found no room
-constexpr int kMostSearches = 60;
+constexpr int kMostSearches = 24;
 constexpr int kLastFailures = 24;  // the same, when none is left to spill
 constexpr int kMostFailures = 8;   // of a layer's plan to fragmentation, before a map is spilled for it
 
@@ -250,7 +250,8 @@ class Maker {
 
   /// More slack for the layers that found no room.
   static void leave_more(const Rows& layers, std::vector<double>& margin) {
-    for (std::int64_t id = layers.first; id < layers.end; ++id) margin[static_cast<std::size_t>(id)] += kMarginStep;
+    for (std::int64_t id = layers.first; id < layers.end; ++id)
+      margin[static_cast<std::size_t>(id)] += kMarginStep + margin[static_cast<std::size_t>(id)] / 2;
   }
 
   /// Whether the engines' time of all layers comes near what the constants take on the DRAM.
