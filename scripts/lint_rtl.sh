@@ -42,3 +42,7 @@ lint tiny sram.banks=1 sram.size_bytes=65536
 lint tiny edp.lanes=3 edp.pipeline_cycles=2 sram.read_latency=1
 lint tiny edp.lanes=5 edp.pipeline_cycles=9
 lint tiny axi.data_bytes=16 axi.max_burst_beats=2 axi.read_outstanding=1 load.in_flight=1 store.in_flight=1
+# docs/lockstep.md's large engine (scripts/lockstep_table.py).
+lint tiny layout.channel_block=16 conv.cin_lanes=16 conv.cout_lanes=16 conv.pixel_lanes=4 \
+  'conv.pixel_shapes=["4x1","2x2"]' conv.window_bytes=2304 conv.accumulators=16 gemm.rows=4 gemm.cols=4 \
+  sram.line_bytes=32 sram.size_bytes=65536 axi.data_bytes=16 load.landing_bytes=1024 store.buffer_bytes=1024

@@ -77,8 +77,8 @@ std::string Layers::linear(const std::string& value, std::int64_t inputs, std::i
   return builder_.node("Gemm", {value, w, b}, {{"transB", std::int64_t{1}}}, name);
 }
 
-Graph Layers::finish() {
-  builder_.output("output");
+Graph Layers::finish(const std::string& value) {
+  builder_.output(value);
   return builder_.take();
 }
 

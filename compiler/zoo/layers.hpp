@@ -35,13 +35,15 @@ class Layers {
   std::string concat(const std::string& a, const std::string& b, const std::string& name);
   std::string linear(const std::string& value, std::int64_t inputs, std::int64_t outputs, const std::string& name);
 
-  [[nodiscard]] Graph finish();
+  /// `value`: what leaves the network.
+  [[nodiscard]] Graph finish(const std::string& value = "output");
 
  private:
   GraphBuilder builder_;
 };
 
 Graph resnet50();
+Graph resnet50_stage1();
 Graph mobilenet_v2();
 Graph vgg16();
 Graph squeezenet();

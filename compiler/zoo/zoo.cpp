@@ -13,6 +13,7 @@ const std::vector<ZooEntry>& zoo_list() {
   static const std::vector<ZooEntry> entries = {
       {"mobilenet_v2", "MobileNetV2, width 1.0: depthwise convolutions, Relu6", zoo::mobilenet_v2},
       {"resnet50", "ResNet-50 v1.5: bottleneck blocks with residual sums, BatchNormalization present", zoo::resnet50},
+      {"resnet50_stage1", "ResNet-50's stem and first residual stage: three blocks on 56x56", zoo::resnet50_stage1},
       {"squeezenet", "SqueezeNet 1.1: fire modules with Concat, pools that round up", zoo::squeezenet},
       {"vgg16", "VGG-16: 3x3 convolutions and three large fully connected layers", zoo::vgg16},
   };

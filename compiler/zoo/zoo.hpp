@@ -1,5 +1,6 @@
 // The built-in networks, made in code: structure as published, weights seeded (He values; compiler/passes/randomize.hpp
-// says how). Input `input` of 1x3x224x224, output `output` of 1x1000 class scores before Softmax.
+// says how). Input `input` of 1x3x224x224, output `output` of 1x1000 class scores before Softmax (a part
+// of a network: its last map).
 #pragma once
 
 #include <cstdint>

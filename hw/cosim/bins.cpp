@@ -120,7 +120,7 @@ void Bins::count_program(const isa::Program& program) {
   }
 }
 
-void Bins::count_run(const hw::RunResult& run, const Coverage& coverage) {
+void Bins::count_run(const hw::RunResult& run, const Coverage& coverage, bool faulted) {
   bins_["refused AR of fetch"] += coverage.refused[0];
   bins_["refused AR of load"] += coverage.refused[1];
   bins_["refused AW of store"] += coverage.refused[2];
@@ -131,6 +131,7 @@ void Bins::count_run(const hw::RunResult& run, const Coverage& coverage) {
   }
   for (const hw::UnitResult& unit : run.units) {
     for (auto& [cause, shares] : stalls_) {
+      if (cause == stall_name(StallCause::fault) && !faulted) continue;
       Share& share = shares[unit.name];
       share.of += unit.account.total();
       for (std::size_t c = 0; c < kStallCauses; ++c) {

@@ -21,8 +21,9 @@ class Bins {
 
   /// Instructions of a program that ran: each choice and flag of each opcode, NOPs of each queue, waits and signals.
   void count_program(const isa::Program& program);
-  /// Where its cycles went.
-  void count_run(const hw::RunResult& run, const Coverage& coverage);
+  /// Where its cycles went. `faulted`: a fault ended it; only such runs can spend cycles on the cause `fault`, and its
+  /// share is of theirs.
+  void count_run(const hw::RunResult& run, const Coverage& coverage, bool faulted);
   void count_fault(isa::FaultCause cause) { ++bins_[std::string("fault ") + isa::to_string(cause)]; }
   void count_stuck() { ++bins_["stuck"]; }
   void add(const Bins& other);

@@ -1,11 +1,11 @@
 """Verilates the core, or one unit of it, for one chip shape into a shared library behind hw/cosim/core_api.hpp or
 unit_api.hpp.
 
-usage: build_core.py SHAPE OUT.so [QUEUE]
-       build_core.py --name SHAPE
+usage: build_core.py SHAPE OUT.so [QUEUE] [KEY=VALUE]...
+       build_core.py --name SHAPE [KEY=VALUE]...
 
 SHAPE is a chip file (.json) or a text of key=value lines with the keys that the RTL sees (generate_chip_package.py);
-QUEUE the queue id of the one unit. --name prints the file name that the build tree uses for the shape. Needs verilator and g++ (or $CXX); ccache is used
+KEY=VALUE overrides one of them; QUEUE the queue id of the one unit. --name prints the file name that the build tree uses for the shape. Needs verilator and g++ (or $CXX); ccache is used
 when it is there. The library is written beside OUT.so and renamed, so that it appears whole or not at all.
 """
 import concurrent.futures
@@ -108,10 +108,12 @@ def build(values, out, queue):
 
 
 def main(arguments):
+    overrides = [argument for argument in arguments if "=" in argument]
+    arguments = [argument for argument in arguments if "=" not in argument]
     if len(arguments) not in (2, 3):
         sys.exit(__doc__)
     only_name = arguments[0] == "--name"
-    values = chip_package.read_values(arguments[1 if only_name else 0])
+    values = chip_package.read_values(arguments[1 if only_name else 0], overrides)
     if only_name:
         print(f"core-{fnv64(chip_package.shape_text(values)):016x}.so")
     else:

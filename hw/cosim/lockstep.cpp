@@ -1,6 +1,9 @@
 #include "hw/cosim/lockstep.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -24,6 +27,14 @@ constexpr int kInstructionsAtLeast = 12;
 constexpr int kInstructionsAtMost = 48;
 constexpr std::uint64_t kFaultEvery = 8;
 constexpr int kShrinkAttempts = 300;
+constexpr int kTimings = 3;  // of the model: the fastest counts
+
+template <typename Run>
+double cpu_seconds(const Run& run) {
+  const std::clock_t begin = std::clock();
+  run();
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
 
 void fill_buffers(const isa::Program& program, const platform::DramLayout& layout, std::uint64_t seed,
                   hw::DramStorage& dram) {
@@ -65,8 +76,9 @@ class Lockstep {
     check_slice(program_, chip_);
     LockstepResult result;
     result.programs = 1;
-    run_model(model_chip);
-    const RtlRun rtl = run_rtl();
+    result.cpu.model = cpu_seconds([&] { run_model(model_chip); });
+    RtlRun rtl;
+    result.cpu.rtl = cpu_seconds([&] { rtl = run_rtl(); });
     Comparison comparison(program_, chip_, model_.result, rtl_.result);
     comparison.compare_ends(model_.end, rtl_.end);
     if (model_.end.empty()) {
@@ -74,17 +86,21 @@ class Lockstep {
       compare_memory(model_, "model", comparison);
       if (options_.check_reference) compare_memory(run_reference(), "reference", comparison);
     }
+    if (options_.every_way && model_.end.empty()) time_model(model_chip, comparison, result.cpu);
     result.cycle_differences = comparison.cycle_differences();
     result.value_differences = comparison.value_differences();
     result.first = comparison.first();
     result.instructions = static_cast<std::int64_t>(rtl_.result.instructions.size());
+    for (const hw::InstructionRecord& record : rtl_.result.instructions) ++result.instructions_of.at(record.queue);
+    result.cycles = rtl_.result.cycles;
     result.coverage = rtl.coverage;
     const auto& refused = rtl.coverage.refused;
     result.programs_refused = std::accumulate(refused.begin(), refused.end(), std::int64_t{0}) > 0 ? 1 : 0;
     result.bins.count_program(program_);
-    result.bins.count_run(rtl_.result, rtl.coverage);
+    result.bins.count_run(rtl_.result, rtl.coverage, fault_.has_value());
     if (fault_) result.bins.count_fault(*fault_);
     if (stuck_) result.bins.count_stuck();
+    result.ended_early = model_.end.empty() ? 0 : 1;
     return result;
   }
 
@@ -131,6 +147,32 @@ class Lockstep {
     } catch (const ProgramError&) {
       if (model_.end.empty()) throw;
     }
+  }
+
+  /// The model again, in each way that it can run, which must not change a cycle.
+  void time_model(const isa::ChipConfig& model_chip, Comparison& comparison, CpuSeconds& seconds) const {
+    const auto fastest = [&](bool timing_only, bool no_shortcuts, int times) {
+      double best = std::numeric_limits<double>::max();
+      for (int i = 0; i < times; ++i) {
+        Side side;
+        side.dram = prepared();
+        platform::RunOptions run;
+        run.timing_only = timing_only;
+        run.no_shortcuts = no_shortcuts;
+        if (options_.host_step) {
+          run.host_step = [&](const isa::HostStep& step) { return options_.host_step(step, side.dram); };
+        }
+        best = std::min(best, cpu_seconds([&] {
+                          side.result = platform::run_program(program_, model_chip, layout_, side.dram, run);
+                        }));
+        comparison.compare_ends(detail::concat(model_.result.cycles, " cycles"),
+                                detail::concat(side.result.cycles, " cycles"));
+      }
+      return best;
+    };
+    seconds.model = fastest(false, false, kTimings);
+    seconds.timing_only = fastest(true, false, kTimings);
+    seconds.no_shortcuts = fastest(false, true, 1);
   }
 
   RtlRun run_rtl() {
@@ -221,6 +263,13 @@ std::string shortest_text(const RandomCase& one) {
 void LockstepResult::add(const LockstepResult& other, const std::string& name) {
   programs += other.programs;
   instructions += other.instructions;
+  for (std::size_t q = 0; q < instructions_of.size(); ++q) instructions_of[q] += other.instructions_of[q];
+  cycles += other.cycles;
+  ended_early += other.ended_early;
+  cpu.rtl += other.cpu.rtl;
+  cpu.model += other.cpu.model;
+  cpu.timing_only += other.cpu.timing_only;
+  cpu.no_shortcuts += other.cpu.no_shortcuts;
   value_differences += other.value_differences;
   cycle_differences += other.cycle_differences;
   if (first.empty() && !other.first.empty()) first = name + ": " + other.first;
@@ -240,7 +289,10 @@ LockstepResult run_random_lockstep(const std::string& chip, const std::vector<st
   for (int i = 0; i < count && all.equal(); ++i) {
     const std::uint64_t one_seed = seed + static_cast<std::uint64_t>(i);
     const RandomCase one = random_case(chip, sets, one_seed);
-    all.add(run_lockstep(one.program, one.chip, one.chip, one.options), "seed " + std::to_string(one_seed));
+    const LockstepResult result = run_lockstep(one.program, one.chip, one.chip, one.options);
+    TESSERA_CHECK(!one.options.check_reference || result.ended_early == 0, "seed ", one_seed, " on ", one.settings,
+                  ": a program that is meant to be legal ends early");
+    all.add(result, "seed " + std::to_string(one_seed));
     if (!all.equal() && on_difference == OnDifference::shrink) all.shortest = shortest_text(one);
     if (progress) progress(i + 1);
   }
@@ -256,8 +308,20 @@ std::string lockstep_text(const LockstepResult& r) {
                      " cycles with two units on a bank, ", c.triples_on_a_bank, " with three, of ", c.cycles,
                      "\nbins: ", r.bins.size() - unfilled.size(), " of ", r.bins.size(), " filled\n");
   for (const std::string& name : unfilled) text += "  unfilled: " + name + "\n";
+  text += "instructions:";
+  for (const std::uint8_t queue : kQueueOfUnit) {
+    text += detail::concat(" ", isa::to_string(static_cast<isa::QueueId>(queue)), " ", r.instructions_of.at(queue));
+  }
+  text += "\n";
   return text + detail::concat("lockstep: ", r.programs, " programs, ", r.instructions, " instructions, ",
                                r.value_differences, " value and ", r.cycle_differences, " cycle differences\n");
+}
+
+std::string cpu_text(const LockstepResult& r) {
+  char line[200];
+  std::snprintf(line, sizeof line, "cycles: %lld\nseconds: rtl %.4f model %.4f timing_only %.4f no_shortcuts %.4f\n",
+                static_cast<long long>(r.cycles), r.cpu.rtl, r.cpu.model, r.cpu.timing_only, r.cpu.no_shortcuts);
+  return line;
 }
 
 }  // namespace tessera::cosim

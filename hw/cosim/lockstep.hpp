@@ -3,6 +3,7 @@
 // and DRAM bytes are value differences, against the model and, by the random runs, the reference executor.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -16,13 +17,22 @@
 
 namespace tessera::cosim {
 
+/// Processor seconds that a run takes; 0: not measured.
+struct CpuSeconds {
+  double rtl = 0, model = 0, timing_only = 0, no_shortcuts = 0;
+};
+
 struct LockstepResult {
   std::int64_t programs = 0;
   std::int64_t instructions = 0;
+  std::array<std::int64_t, isa::kQueueIdValues> instructions_of{};  // by queue
+  Cycles cycles = 0;                                                // of the RTL, all programs
+  CpuSeconds cpu;
   std::int64_t value_differences = 0;
   std::int64_t cycle_differences = 0;
   std::string first;                  // the first divergence in time: instruction, layer, field, both values, events
   std::string shortest;               // of a random program that differs: a short one, as assembly
+  std::int64_t ended_early = 0;       // programs that ended with a fault or stuck
   std::int64_t programs_refused = 0;  // with an AR or AW that was not accepted at once
   Coverage coverage;
   Bins bins;
@@ -40,6 +50,7 @@ struct LockstepOptions {
   std::uint64_t data_seed = 1;   // bytes of the input and scratch buffers
   bool check_reference = false;  // legality, races and values by tessera::reference as well
   bool no_shortcuts = false;     // of the model
+  bool every_way = false;        // the model runs timing-only and with no_shortcuts too, for their time: same cycles
   bool scratch_outside = false;  // the scratch buffer lies behind the end of the DRAM: bus errors
 };
 
@@ -58,7 +69,10 @@ enum class OnDifference { shrink, stop };
                                                  const std::function<void(int)>& progress = {},
                                                  OnDifference on_difference = OnDifference::shrink);
 
-/// Coverage, unfilled bins, and last "lockstep: N programs, ...".
+/// Coverage, unfilled bins, instructions of each queue, and last "lockstep: N programs, ...".
 [[nodiscard]] std::string lockstep_text(const LockstepResult& result);
+
+/// "cycles: N\nseconds: rtl ...", for runs with `every_way`.
+[[nodiscard]] std::string cpu_text(const LockstepResult& result);
 
 }  // namespace tessera::cosim

@@ -37,7 +37,7 @@ class Generator {
     // A window of the scratchpad that begins in one bank and ends in the same or one of the next: streams meet.
     begin_ = bank * random_.between(0, std::max<std::int64_t>(chip.sram.banks - 2, 0)) + bank / 2;
     const std::int64_t room = std::max(kParamRoom, most_edp_constants(chip));
-    size_ = std::min(random_.between(bank / 4, 2 * bank), chip.sram.banks * bank - begin_ - room);
+    size_ = std::min({random_.between(bank / 4, 2 * bank), chip.sram.banks * bank - begin_ - room, kBufferBytes - 64});
   }
 
   isa::Program make(int instructions) {
@@ -430,7 +430,8 @@ std::vector<std::string> random_memory(std::uint64_t seed) {
     sets.emplace_back("dram.device=\"fixed\"");
     sets.push_back("dram.fixed_latency_cycles=" + std::to_string(random.chance(1, 4) ? 1 : random.between(2, 80)));
     sets.push_back("dram.fixed_bytes_per_cycle=" + std::to_string(random.between(0, 8)));
-  } else {
+  } else {  // said in full: the chip's own memory may be a fixed one
+    sets.insert(sets.end(), {"dram.device=\"LPDDR4-3200\"", "dram.tck_fs=625000", "dram.refresh=\"all_bank\""});
     sets.push_back("dram.queue_depth=" + std::to_string(random.between(1, 32)));
     if (random.chance(1, 3)) sets.emplace_back("dram.page_policy=\"closed\"");
     if (random.chance(1, 3)) sets.emplace_back("dram.refresh=\"per_bank\"");

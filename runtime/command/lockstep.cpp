@@ -5,6 +5,7 @@
 
 #include "hw/common/error.hpp"
 #include "runtime/command/command.hpp"
+#include "runtime/session/boundary.hpp"
 #include "runtime/session/progress.hpp"
 
 namespace tessera::runtime {
@@ -14,6 +15,7 @@ void add_lockstep_command(CLI::App& app) {
     std::string dir, chip;
     std::vector<std::string> sets;
     int random = 0;
+    bool speeds = false;
     std::uint64_t seed = 1;
     bool no_shrink = false;
   };
@@ -27,7 +29,10 @@ void add_lockstep_command(CLI::App& app) {
   command->add_option("--set", o->sets,
                       "Overrides one value of the chip; of a program's chip, a timing value (repeatable)");
   command->add_flag("--no-shrink", o->no_shrink, "Does not look for a shorter program that differs");
+  command->add_flag("--speeds", o->speeds,
+                    "Of a folder: processor seconds of the RTL and of each way to run the model");
   command->callback([o] {
+    if (o->speeds && o->random > 0) user_error("--speeds: expected a folder, not --random");
     if (o->dir.empty() == (o->random == 0)) user_error("lockstep: expected either a folder or --random N");
     cosim::LockstepResult result;
     if (o->random > 0) {
@@ -46,11 +51,18 @@ void add_lockstep_command(CLI::App& app) {
       }
       cosim::LockstepOptions options;
       options.data_seed = o->seed;
+      options.every_way = o->speeds;
+      const platform::DramLayout layout = platform::place_program(program, chip);
+      options.host_step = [&](const isa::HostStep& step, hw::DramStorage& dram) {
+        run_host_step_on(program, layout, step, dram);
+        return host_step_cost(chip, step);
+      };
       result.add(cosim::run_lockstep(program, chip, chip, options), o->dir);
     }
     if (!result.first.empty()) std::printf("first divergence: %s", result.first.c_str());
     if (!result.shortest.empty()) std::printf("a short program that differs:\n%s\n", result.shortest.c_str());
     std::fputs(cosim::lockstep_text(result).c_str(), stdout);
+    if (o->speeds) std::fputs(cosim::cpu_text(result).c_str(), stdout);
     if (!result.equal()) throw CLI::RuntimeError(1);
   });
 }

@@ -168,4 +168,11 @@ std::pair<Bytes, Bytes> host_step_bytes(const isa::HostStep& step) {
   return {sum(step.inputs), sum(step.outputs)};
 }
 
+platform::HostCost host_step_cost(const isa::ChipConfig& chip, const isa::HostStep& step) {
+  std::int64_t elements = 0;
+  for (const isa::TensorRef& ref : step.outputs) elements += compiler::element_count(ref.shape);
+  const auto [read, written] = host_step_bytes(step);
+  return {compiler::host::host_step_cycles(chip, elements, read + written), read, written};
+}
+
 }  // namespace tessera::runtime

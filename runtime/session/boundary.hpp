@@ -6,6 +6,7 @@
 #include "compiler/ir/graph.hpp"
 #include "hw/models/dram/storage.hpp"
 #include "hw/platform/dram_layout.hpp"
+#include "hw/platform/platform.hpp"
 #include "isa/program/program.hpp"
 #include "runtime/session/options.hpp"
 
@@ -28,5 +29,7 @@ void run_host_step_on(const isa::Program& program, const platform::DramLayout& l
                       hw::DramStorage& dram);
 /// Bytes a host step reads and writes.
 [[nodiscard]] std::pair<Bytes, Bytes> host_step_bytes(const isa::HostStep& step);
+/// Those, and the cycles that it takes.
+[[nodiscard]] platform::HostCost host_step_cost(const isa::ChipConfig& chip, const isa::HostStep& step);
 
 }  // namespace tessera::runtime

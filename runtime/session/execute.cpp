@@ -4,7 +4,6 @@
 #include <chrono>
 #include <set>
 
-#include "compiler/host/host_step.hpp"
 #include "compiler/interpret/qgraph_interpreter.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/file.hpp"
@@ -44,10 +43,7 @@ platform::RunOptions platform_options(const isa::Program& program, const isa::Ch
   out.frames = o.frames;
   out.host_step = [&program, &chip, &layout, &dram, timing_only = o.timing_only](const isa::HostStep& step) {
     if (!timing_only) run_host_step_on(program, layout, step, dram);
-    std::int64_t elements = 0;
-    for (const isa::TensorRef& ref : step.outputs) elements += compiler::element_count(ref.shape);
-    const auto [read, written] = host_step_bytes(step);
-    return platform::HostCost{compiler::host::host_step_cycles(chip, elements, read + written), read, written};
+    return host_step_cost(chip, step);
   };
   return out;
 }
@@ -68,7 +64,8 @@ Comparison compare_rtl(const isa::Program& program, const isa::ChipConfig& chip,
   options.no_shortcuts = o.no_shortcuts;
   options.place_inputs = [&](hw::DramStorage& dram) { place_inputs(program, layout, inputs, dram); };
   options.host_step = [&](const isa::HostStep& step, hw::DramStorage& dram) {
-    return platform_options(program, chip, layout, dram, o).host_step(step);
+    run_host_step_on(program, layout, step, dram);
+    return host_step_cost(chip, step);
   };
   const cosim::LockstepResult result = cosim::run_lockstep(program, chip, chip, options);
   return {result.equal(), result.instructions, result.first};

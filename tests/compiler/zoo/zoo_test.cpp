@@ -29,6 +29,8 @@ struct Expected {
   std::string name;
   std::size_t nodes, convolutions, nodes_after_passes;
   std::int64_t macs, parameters;
+  std::string output = "output";
+  Shape output_shape = {1, 1000};
 };
 
 /// A square convolution's MACs: map x map x inputs x outputs x kernel x kernel.
@@ -61,15 +63,20 @@ TEST(Zoo, resnet50_macs_by_hand) {
     map /= 2;
   }
   EXPECT_EQ(by_hand, 4089184256);
+  EXPECT_EQ(macs(zoo_build("resnet50_stage1", 1)), square(112, 3, 64, 7) + square(56, 64, 64, 1) +
+                                                       2 * square(56, 256, 64, 1) + 3 * square(56, 64, 64, 3) +
+                                                       4 * square(56, 64, 256, 1));
   EXPECT_EQ(macs(zoo_build("resnet50", 1)), by_hand);
 }
 
 TEST(Zoo, structure_parameters_and_macs) {
   // Parameters: the figures usually quoted (25.6 M, 3.5 M, 138 M, 1.24 M) plus BatchNormalization's mean and variance.
-  const std::vector<Expected> table = {{"mobilenet_v2", 152, 52, 100, 300774272, 3504872 + 2 * 17056},
-                                       {"resnet50", 175, 53, 122, 4089184256, 25557032 + 2 * 26560},
-                                       {"squeezenet", 65, 26, 65, 349151936, 1235496},
-                                       {"vgg16", 37, 13, 37, 15470264320, 138357544}};
+  const std::vector<Expected> table = {
+      {"mobilenet_v2", 152, 52, 100, 300774272, 3504872 + 2 * 17056},
+      {"resnet50", 175, 53, 122, 4089184256, 25557032 + 2 * 26560},
+      {"resnet50_stage1", 36, 11, 25, 785956864, 225344 + 2 * 1472, "layer1.2.relu3", {1, 256, 56, 56}},
+      {"squeezenet", 65, 26, 65, 349151936, 1235496},
+      {"vgg16", 37, 13, 37, 15470264320, 138357544}};
   ASSERT_EQ(zoo_list().size(), table.size());
   for (const Expected& expected : table) {
     Graph graph = zoo_build(expected.name, 1);
@@ -78,7 +85,7 @@ TEST(Zoo, structure_parameters_and_macs) {
     EXPECT_EQ(count_of(graph, "Conv"), expected.convolutions) << expected.name;
     EXPECT_EQ(macs(graph), expected.macs) << expected.name;
     EXPECT_EQ(parameters(graph), expected.parameters) << expected.name;
-    EXPECT_EQ(graph.shape_of("output"), (Shape{1, 1000})) << expected.name;
+    EXPECT_EQ(graph.shape_of(expected.output), expected.output_shape) << expected.name;
     run_passes(graph);
     EXPECT_EQ(graph.nodes.size(), expected.nodes_after_passes) << expected.name;
     EXPECT_EQ(macs(graph), expected.macs) << expected.name << " after the passes";
@@ -101,7 +108,8 @@ TEST(Zoo, unknown_names_list_the_known) {
     FAIL() << "expected an error";
   } catch (const UserError& error) {
     EXPECT_STREQ(error.what(),
-                 "zoo has no network 'alexnet': expected one of mobilenet_v2, resnet50, squeezenet, vgg16");
+                 "zoo has no network 'alexnet': expected one of mobilenet_v2, resnet50, resnet50_stage1, "
+                 "squeezenet, vgg16");
   }
 }
 

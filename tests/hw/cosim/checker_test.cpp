@@ -59,12 +59,65 @@ TEST(BinsOfStalls, NeedAHundredthOfTheCyclesOfAUnit) {
   unit.account.busy = 990;
   unit.account.add(StallCause::dram_row_miss, 9);
   Bins bins;
-  bins.count_run(run, {});
+  bins.count_run(run, {}, false);
   EXPECT_TRUE(has(bins.unfilled(), "stall dram.row_miss"));
   unit.account.add(StallCause::dram_row_miss, 1);
   Bins more;
-  more.count_run(run, {});
+  more.count_run(run, {}, false);
   EXPECT_FALSE(has(more.unfilled(), "stall dram.row_miss"));
+}
+
+TEST(BinsOfStalls, TheShareOfFaultsIsOfTheRunsThatAFaultEnds) {
+  hw::RunResult run;
+  hw::UnitResult& unit = run.units.emplace_back();
+  unit.name = "load";
+  unit.account.busy = 100000;
+  Bins bins;
+  bins.count_run(run, {}, false);
+  unit.account.busy = 98;
+  unit.account.add(StallCause::fault, 2);
+  bins.count_run(run, {}, true);
+  EXPECT_FALSE(has(bins.unfilled(), "stall fault"));
+  unit.account.busy = 200;
+  bins.count_run(run, {}, true);
+  EXPECT_TRUE(has(bins.unfilled(), "stall fault"));
+}
+
+TEST(RandomPrograms, ReachTheirEndOnBanksLargerThanTheBuffers) {
+  // Banks of 64 KiB, of which a window takes up to two; buffers in DRAM are smaller.
+  const LockstepResult result = run_random_lockstep("tiny", {"sram.size_bytes=65536"}, 1, 4);
+  EXPECT_EQ(result.first, "");
+  EXPECT_EQ(result.ended_early, 0);
+  EXPECT_GT(result.instructions, 4 * 12);
+}
+
+TEST(RandomMemory, IsADramOnAChipWithFixedMemoryToo) {
+  int drams = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const isa::ChipConfig chip = isa::load_chip("micro", random_memory(seed));
+    if (chip.dram.device == "fixed") continue;
+    ++drams;
+    EXPECT_NE(chip.dram.refresh, isa::DramRefresh::none);
+  }
+  EXPECT_GT(drams, 3);
+  EXPECT_LT(drams, 17);
+}
+
+TEST(Lockstep, EveryWayToRunTheModelIsTimedAndTakesTheSameCycles) {
+  const isa::ChipConfig chip = isa::load_chip("tiny", {});
+  LockstepOptions options;
+  options.every_way = true;
+  const LockstepResult result = run_lockstep(random_program(chip, 3, 40), chip, chip, options);
+  EXPECT_EQ(result.first, "");
+  EXPECT_GT(result.cycles, 100);
+  for (const double seconds : {result.cpu.rtl, result.cpu.model, result.cpu.timing_only, result.cpu.no_shortcuts}) {
+    EXPECT_GT(seconds, 0);
+  }
+  std::int64_t sum = 0;
+  for (const std::int64_t count : result.instructions_of) sum += count;
+  EXPECT_EQ(sum, result.instructions);
+  EXPECT_NE(lockstep_text(result).find("\ninstructions: load "), std::string::npos);
+  EXPECT_EQ(cpu_text(result).rfind("cycles: " + std::to_string(result.cycles) + "\nseconds: rtl ", 0), 0u);
 }
 
 std::size_t instructions_of(const isa::Program& program, isa::Opcode opcode) {
