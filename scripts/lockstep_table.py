@@ -24,8 +24,8 @@ SHAPES = [
         conv__cin_lanes=12, conv__cout_lanes=8, conv__pixel_lanes=6, conv__pixel_shapes='["6x1","2x3"]',
         conv__window_bytes=1152, conv__depthwise_taps=3, conv__accumulators=7)),
     ("one bank", "every port on one bank", ["--chip", "tiny"] + sets(sram__banks=1, sram__size_bytes=65536)),
-    ("slow DRAM", "four outstanding bursts, 400 cycles away, one byte a cycle", ["--chip", "tiny"] + sets(
-        dram__device='"fixed"', dram__fixed_latency_cycles=400, dram__fixed_bytes_per_cycle=1)),
+    ("slow DRAM", "four outstanding bursts, 150 cycles away, two bytes a cycle", ["--chip", "tiny"] + sets(
+        dram__device='"fixed"', dram__fixed_latency_cycles=150, dram__fixed_bytes_per_cycle=2)),
 ]
 
 # 1024 multipliers, with memory to feed them.
@@ -44,6 +44,8 @@ TARGETS = {"model": 50, "timing_only": 200}  # times the speed of the RTL, on ST
 EXPLAINED = {}
 # Row -> bin -> why it stays empty.
 EMPTY_BINS = {
+    "micro": {"stall dram.contention.load": "LOAD has two bursts of 32 bytes outstanding at most, too few to hold up FETCH "
+                                            "or STORE for a hundredth of their cycles"},
     "slow DRAM": dict.fromkeys(
         ["stall dram.refresh", "stall dram.row_miss", "stall dram.contention.fetch", "stall dram.contention.load",
          "stall dram.contention.store"], "the fixed memory has no rows, no refresh and no queue to share"),
