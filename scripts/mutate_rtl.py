@@ -133,7 +133,8 @@ class Runner:
             if code != 0:
                 print(f"unmutated, the copy differs from the models:\n{output}")
                 return False
-        print(f"unmutated: no difference in {self.options.programs} programs ({time.monotonic() - begin:.0f} s)", flush=True)
+        seconds = time.monotonic() - begin
+        print(f"unmutated: no difference in {self.options.programs} programs ({seconds:.0f} s)", flush=True)
         return True
 
     def catch(self, mutation):
@@ -210,8 +211,7 @@ def prepare(options, tree):
         draw.drop(bad)
     files = len({m.file for m in draw.drawn})
     print(f"{len(draw.drawn)} of {draw.candidates} candidates, drawn with seed {options.seed} from {files} of "
-          f"{len(rtl_files())} files; drawn again: {refused} that Verilator refuses, {proved} that are proved equivalent",
-          flush=True)
+          f"{len(rtl_files())} files; drawn again: {refused} that Verilator refuses, {proved} proved equivalent", flush=True)
     return draw.drawn
 
 
