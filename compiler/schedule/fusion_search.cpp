@@ -43,6 +43,7 @@ FusionPlan FusionSearch::best(std::int64_t sram_lines, const std::vector<double>
   margin_ = &margin;
   const int layers = static_cast<int>(graph_.layers.size());
   cuts_.assign(static_cast<std::size_t>(layers) + 1, {});
+  offered_.assign(cuts_.size(), {});
   cuts_[0].push_back({});
   for (int cut = 0; cut < layers; ++cut) {
     std::vector<State>& states = cuts_[static_cast<std::size_t>(cut)];
@@ -87,12 +88,13 @@ FusionSearch::State FusionSearch::follow(const State& from, int cut, int state, 
 
 void FusionSearch::offer(int cut, State next) {
   std::vector<State>& states = cuts_[static_cast<std::size_t>(cut)];
-  for (State& s : states) {
-    if (s.spilled != next.spilled) continue;
-    if (next.cost - next.ahead < s.cost - s.ahead) s = std::move(next);
+  const auto [known, fresh] = offered_[static_cast<std::size_t>(cut)].emplace(next.spilled, states.size());
+  if (fresh) {
+    states.push_back(std::move(next));
     return;
   }
-  states.push_back(std::move(next));
+  State& s = states[known->second];
+  if (next.cost - next.ahead < s.cost - s.ahead) s = std::move(next);
 }
 
 /// Bytes that a map moves when its rows go to or come from DRAM once.

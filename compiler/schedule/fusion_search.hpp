@@ -119,6 +119,7 @@ class FusionSearch {
   std::map<std::tuple<int, std::int64_t, std::int64_t>, double> chunk_cycles_;  // layer, rows
   std::map<int, std::vector<ChunkRows>> chunk_choices_;                         // by layer
   std::vector<std::vector<State>> cuts_;
+  std::vector<std::map<std::vector<int>, std::size_t>> offered_;  // by cut: the state with these maps in DRAM
   std::int64_t sram_lines_ = 0;
   const std::vector<double>* margin_ = nullptr;
 };
