@@ -211,7 +211,8 @@ def prepare(options, tree):
         draw.drop(bad)
     files = len({m.file for m in draw.drawn})
     print(f"{len(draw.drawn)} of {draw.candidates} candidates, drawn with seed {options.seed} from {files} of "
-          f"{len(rtl_files())} files; drawn again: {refused} that Verilator refuses, {proved} proved equivalent", flush=True)
+          f"{len(rtl_files())} files; drawn again: {refused} that Verilator refuses, {proved} proved equivalent",
+          flush=True)
     return draw.drawn
 
 
