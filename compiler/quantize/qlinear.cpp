@@ -71,15 +71,27 @@ class Expander {
     graph_.nodes.push_back(std::move(q));
   }
 
-  std::string bias(const Node& node) {
-    for (const std::size_t i : {std::size_t{1}, std::size_t{4}, std::size_t{8}}) {
-      if (!graph_.is_constant(node.inputs[i])) {
-        user_error("node '", node.name, "' (", node.op, "): input ", i, " is computed: expected a constant");
-      }
+  /// A constant operand of the given type with `elements` elements, or one.
+  const Tensor& constant(const Node& node, std::size_t input, DType type, std::int64_t elements) {
+    const auto found = graph_.constants.find(node.inputs[input]);
+    if (found == graph_.constants.end()) {
+      user_error("node '", node.name, "' (", node.op, "): input ", input, " is computed: expected a constant");
     }
-    const float x_scale = *graph_.constants.at(node.inputs[1]).data<float>();
-    const Tensor& w_scale = graph_.constants.at(node.inputs[4]);
-    const Tensor& values = graph_.constants.at(node.inputs[8]);
+    const Tensor& tensor = found->second;
+    if (tensor.dtype != type || (tensor.elements() != 1 && tensor.elements() != elements)) {
+      user_error("node '", node.name, "' (", node.op, "): input ", input, " is ", dtype_name(tensor.dtype), " with ",
+                 tensor.elements(), " elements: expected ", dtype_name(type), " with 1",
+                 elements == 1 ? "" : detail::concat(" or ", elements));
+    }
+    return tensor;
+  }
+
+  std::string bias(const Node& node) {
+    const Shape& kernel = graph_.shape_of(node.inputs[3]);
+    const std::int64_t channels = kernel.empty() ? 1 : kernel[0];
+    const Tensor& values = constant(node, 8, DType::i32, channels);
+    const float x_scale = *constant(node, 1, DType::f32, 1).data<float>();
+    const Tensor& w_scale = constant(node, 4, DType::f32, values.elements());
     Tensor scale = Tensor::make(DType::f32, {values.elements()});
     for (std::int64_t i = 0; i < values.elements(); ++i) {
       scale.data<float>()[i] = x_scale * w_scale.data<float>()[w_scale.elements() == 1 ? 0 : i];

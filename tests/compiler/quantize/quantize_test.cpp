@@ -271,6 +271,38 @@ TEST(Lower, QLinearConvIsTheSameConvolution) {
   EXPECT_EQ(steps_apart(graph, {{"x", random_floats({1, 1, 3, 3}, 4)}}), 0.0);
 }
 
+// Found by fuzz_model: these were read as floats, past their end.
+TEST(Lower, QLinearConvScalesOfAnotherTypeOrLengthAreNamed) {
+  const auto error_of = [](const Tensor& weight_scale, const Tensor& bias) -> std::string {
+    Quantised m;
+    const std::string x = m.builder.input("x", {1, 1, 3, 3});
+    const std::string s = m.scale("s", 0.5F), z = m.zero_u8("z", 10);
+    const std::string q = m.builder.node("QuantizeLinear", {x, s, z});
+    const std::string w = m.builder.constant("w", uint8_tensor({2, 1, 1, 1}, {1, 2}));
+    m.builder.output(m.builder.node(
+        "DequantizeLinear",
+        {m.builder.node("QLinearConv",
+                        {q, s, z, w, m.builder.constant("ws", weight_scale),
+                         m.builder.constant("wz", uint8_tensor({2}, {2, 2})), s, z, m.builder.constant("b", bias)},
+                        {}, "qconv"),
+         s, z}));
+    try {
+      (void)lower(shaped(&m.builder));
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  const Tensor scale = float_tensor({2}, {1.0F, 2.0F}), bias = int32_tensor({2}, {7, 8});
+  EXPECT_EQ(error_of(scale, bias), "no error");
+  EXPECT_EQ(error_of(Tensor::make(DType::f16, {2}), bias),
+            "node 'qconv' (QLinearConv): input 4 is float16 with 2 elements: expected float32 with 1 or 2");
+  EXPECT_EQ(error_of(float_tensor({3}, {1.0F, 2.0F, 3.0F}), bias),
+            "node 'qconv' (QLinearConv): input 4 is float32 with 3 elements: expected float32 with 1 or 2");
+  EXPECT_EQ(error_of(scale, float_tensor({2}, {7.0F, 8.0F})),
+            "node 'qconv' (QLinearConv): input 8 is float32 with 2 elements: expected int32 with 1 or 2");
+}
+
 TEST(Lower, ConcatOfTwoScalesRequantizes) {
   Quantised m;
   const std::string xs = m.scale("xs", 0.5F), z = m.builder.constant("z", int8_tensor({}, {0})),
