@@ -44,6 +44,8 @@ TARGETS = {"model": 50, "timing_only": 200}  # times the speed of the RTL, on ST
 EXPLAINED = {}
 # Row -> bin -> why it stays empty.
 EMPTY_BINS = {
+    "odd lanes": {"stall dram.contention.load": "below a hundredth of each unit's cycles with these seeds; `tiny`, whose "
+                                                "memory and LOADs are the same, reaches it"},
     "micro": {"stall dram.contention.load": "LOAD has two bursts of 32 bytes outstanding at most, too few to hold up FETCH "
                                             "or STORE for a hundredth of their cycles"},
     "slow DRAM": dict.fromkeys(
