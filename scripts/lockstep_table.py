@@ -44,10 +44,12 @@ TARGETS = {"model": 50, "timing_only": 200}  # times the speed of the RTL, on ST
 EXPLAINED = {}
 # Row -> bin -> why it stays empty.
 EMPTY_BINS = {
-    "odd lanes": {"stall dram.contention.load": "below a hundredth of each unit's cycles with these seeds; `tiny`, whose "
-                                                "memory and LOADs are the same, reaches it"},
-    "micro": {"stall dram.contention.load": "LOAD has two bursts of 32 bytes outstanding at most, too few to hold up FETCH "
-                                            "or STORE for a hundredth of their cycles"},
+    "micro": {"stall dram.contention.load":
+              "LOAD has two bursts of 32 bytes outstanding at most, too few to hold up FETCH or STORE for a hundredth "
+              "of their cycles"},
+    "odd lanes": {"stall dram.contention.load":
+                  "below a hundredth of each unit's cycles with these seeds; `tiny`, whose memory and LOADs are the "
+                  "same, reaches it"},
     "slow DRAM": dict.fromkeys(
         ["stall dram.refresh", "stall dram.row_miss", "stall dram.contention.fetch", "stall dram.contention.load",
          "stall dram.contention.store"], "the fixed memory has no rows, no refresh and no queue to share"),
@@ -153,8 +155,9 @@ def rate(row, way):
 def speed_table(rows):
     head = ["network", "machine", "RTL", "with values", "timing only", "no shortcuts", "with values / RTL",
             "timing only / RTL", "no shortcuts / RTL", "shortcuts buy", "values cost"]
-    return table(head, [[row.name, machine] + [rate(row, way) for way in ("rtl", "model", "timing_only", "no_shortcuts")]
-                        + [f"{row.times(way):.0f} x" for way in ("model", "timing_only", "no_shortcuts")]
+    ways = ("rtl", "model", "timing_only", "no_shortcuts")
+    return table(head, [[row.name, machine] + [rate(row, way) for way in ways]
+                        + [f"{row.times(way):.0f} x" for way in ways[1:]]
                         + [f"{row.seconds['no_shortcuts'] / max(row.seconds['model'], 1e-4):.1f} x",
                            f"{row.seconds['model'] / max(row.seconds['timing_only'], 1e-4):.1f} x"]
                         for row, machine in rows])
@@ -173,36 +176,37 @@ def targets(rows):
 
 TEXT = """# Model and RTL in lock-step
 
-Written by `scripts/lockstep_table.sh`. Every row ran on the models and on the Verilated RTL, behind the same memory system
-([hw/cosim](../hw/cosim/README.md)). Compared are start and finish of each instruction, ends of sections, busy, idle and
-every stall cause of each unit, MACs, AXI bytes (*cycle differences*), and every byte of SRAM and of the DRAM buffers
-(*value differences*). The goal is zeros; the script ends with 1 on a difference that this page does not explain.
+Written by `scripts/lockstep_table.sh`. Every row ran on the models and on the Verilated RTL, behind the same memory
+system ([hw/cosim](../hw/cosim/README.md)). Compared are start and finish of each instruction, ends of sections, busy,
+idle and every stall cause of each unit, MACs, AXI bytes (*cycle differences*), and every byte of SRAM and of the DRAM
+buffers (*value differences*). The goal is zeros; the script ends with 1 on a difference that this page does not
+explain.
 
 ## Random programs
-Seeds 1, 2, ... Each has a memory of its own; one of eight ends with a fault or stuck, in the same cycle. The numbers under
-the names of units are the instructions compared.
+Seeds 1, 2, ... Each has a memory of its own; one of eight ends with a fault or stuck, in the same cycle. The numbers
+under the names of units are the instructions compared.
 
 {random}
 Bins that stayed empty:
 
 {empty}
 ## Whole networks
-Quantised, compiled, run on random inputs; `{stage}` is ResNet-50's stem and first residual stage with random weights, on
-`tiny` with {wide}.
+Quantised, compiled, run on random inputs; `{stage}` is ResNet-50's stem and first residual stage with random weights,
+on `tiny` with {wide}.
 
 {networks}
 ## Speeds
-Thousand cycles a second of processor time of one core, RTL and model on the same program and machine, Verilator with -O1. *With
-values* is the model as `tessera run` runs it, *timing only* without values, *no shortcuts* with values and every unit
-stepped in every cycle.
+Thousand cycles a second of processor time of one core, RTL and model on the same program and machine, Verilator with
+-O1. *With values* is the model as `tessera run` runs it, *timing only* without values, *no shortcuts* with values and
+every unit stepped in every cycle.
 
 {speeds}
 Goals, on `{stage}`:
 
 {targets}
-The shortcut: a unit whose banks nobody else claims is refused no grant, so it jumps to the next event of its plan instead
-of being stepped (hw/models/unit); *shortcuts buy* is what that is worth on this program. Values are computed at an
-instruction's finish, as a whole (isa/semantics); *values cost* is the model with values over the model without.
+The shortcut: a unit whose banks nobody else claims is refused no grant, so it jumps to the next event of its plan
+instead of being stepped (hw/models/unit); *shortcuts buy* is what that is worth on this program. Values are computed at
+an instruction's finish, as a whole (isa/semantics); *values cost* is the model with values over the model without.
 """
 
 
@@ -214,7 +218,8 @@ def write_page(random_rows, network_rows):
                                networks=network_table(network_rows), speeds=speed_table(timed), targets=targets(timed)))
         for row, _ in random_rows + network_rows:
             if row.differs():
-                file.write(f"\n**{row.name} differs**: {EXPLAINED.get(row.name, 'no explanation')}. First: {row.first}\n")
+                why = EXPLAINED.get(row.name, "no explanation")
+                file.write(f"\n**{row.name} differs**: {why}. First: {row.first}\n")
 
 
 def main():
