@@ -78,7 +78,7 @@ TEST(BinsOfStalls, TheShareOfFaultsIsOfTheRunsThatAFaultEnds) {
   unit.account.add(StallCause::fault, 2);
   bins.count_run(run, {}, true);
   EXPECT_FALSE(has(bins.unfilled(), "stall fault"));
-  unit.account.busy = 200;
+  unit.account.busy = 2000;
   bins.count_run(run, {}, true);
   EXPECT_TRUE(has(bins.unfilled(), "stall fault"));
 }
