@@ -50,9 +50,9 @@ EMPTY_BINS = {
     "odd lanes": {"stall dram.contention.load":
                   "below a hundredth of each unit's cycles with these seeds; `tiny`, whose memory and LOADs are the "
                   "same, reaches it"},
-    "slow DRAM": dict.fromkeys(
-        ["stall dram.refresh", "stall dram.row_miss", "stall dram.contention.fetch", "stall dram.contention.load",
-         "stall dram.contention.store"], "the fixed memory has no rows, no refresh and no queue to share"),
+    "slow DRAM": {"stall dram.refresh": "the fixed memory is never refreshed",
+                  "stall dram.row_miss": "the fixed memory has no rows",
+                  "stall dram.contention.store": "below a hundredth of each unit's cycles with these seeds"},
 }
 
 
