@@ -36,6 +36,7 @@ fi
 lint tiny
 lint_units
 lint micro
+lint tiny conv.engines=2
 lint tiny conv.cin_lanes=12 conv.cout_lanes=8 conv.pixel_lanes=6 'conv.pixel_shapes=["6x1","2x3"]' conv.window_bytes=1152 \
   conv.depthwise_taps=3 conv.accumulators=7
 lint tiny sram.banks=1 sram.size_bytes=65536

@@ -53,15 +53,24 @@ const char* queue_name(int queue) { return isa::to_string(static_cast<isa::Queue
 /// What a core alone with LOAD, STORE and FETCH on the memory can wait for.
 bool can_happen(StallCause cause) {
   if (cause >= StallCause::semaphore_load && cause < StallCause::semaphore_remote) {
-    const int queue = static_cast<int>(cause) - static_cast<int>(StallCause::semaphore_load);
-    return std::find(kQueueOfUnit.begin(), kQueueOfUnit.end(), queue) != kQueueOfUnit.end();
+    return false;  // with its unit
   }
   return cause != StallCause::semaphore_remote && cause != StallCause::dram_contention_core &&
          cause != StallCause::dram_contention_camera && cause != StallCause::dram_contention_cpu &&
          cause != StallCause::host;
 }
 
+/// The second convolution engine is not.
+bool in_every_chip(std::uint8_t queue) { return queue != static_cast<std::uint8_t>(isa::QueueId::conv1); }
+
 }  // namespace
+
+void Bins::add_unit(int queue) {
+  bins_[std::string("nop in ") + queue_name(queue)];
+  bins_[std::string("full queue ") + queue_name(queue)];
+  const int cause = static_cast<int>(StallCause::semaphore_load) + queue;
+  stalls_[stall_name(static_cast<StallCause>(cause))];
+}
 
 Bins::Bins() {
   for (const isa::InstructionDescription* about : isa::all_instructions()) {
@@ -77,8 +86,7 @@ Bins::Bins() {
     }
   }
   for (const std::uint8_t queue : kQueueOfUnit) {
-    bins_[std::string("nop in ") + queue_name(queue)] = 0;
-    bins_[std::string("full queue ") + queue_name(queue)] = 0;
+    if (in_every_chip(queue)) add_unit(queue);
   }
   for (const char* name : {"refused AR of fetch", "refused AR of load", "refused AW of store",
                            "two waits on a semaphore", "two units on a bank", "three units on a bank", "stuck"}) {
@@ -127,7 +135,11 @@ void Bins::count_run(const hw::RunResult& run, const Coverage& coverage, bool fa
   bins_["two units on a bank"] += coverage.pairs_on_a_bank;
   bins_["three units on a bank"] += coverage.triples_on_a_bank;
   for (std::size_t u = 0; u < kUnits; ++u) {
-    bins_[std::string("full queue ") + queue_name(kQueueOfUnit[u])] += coverage.full_queue[u];
+    const std::string name = queue_name(kQueueOfUnit[u]);
+    const bool exists =
+        std::any_of(run.units.begin(), run.units.end(), [&](const hw::UnitResult& unit) { return unit.name == name; });
+    if (exists) add_unit(kQueueOfUnit[u]);
+    if (exists) bins_["full queue " + name] += coverage.full_queue[u];
   }
   for (const hw::UnitResult& unit : run.units) {
     for (auto& [cause, shares] : stalls_) {

@@ -36,6 +36,7 @@ class Bins {
   struct Share {
     Cycles stalled = 0, of = 0;
   };
+  void add_unit(int queue);
   void count_instruction(int queue, const isa::Instruction& instruction);
 
   std::map<std::string, std::int64_t> bins_;

@@ -8,7 +8,7 @@
 
 namespace tessera::cosim {
 
-inline constexpr int kUnits = 6;            // tessera_core_pkg::Units
+inline constexpr int kUnits = 7;            // tessera_core_pkg::Units
 inline constexpr int kMostDataBytes = 128;  // axi.data_bytes
 inline constexpr int kRtlSemaphores = 64;
 
@@ -25,6 +25,8 @@ struct CoreInputs {
   std::array<bool, 3> last{};
   std::array<bool, 3> error{};
   std::array<std::array<std::uint8_t, kMostDataBytes>, 2> data{};  // R
+  bool write = false;  // control port: this register, with the edge of this cycle
+  std::uint32_t offset = 0, value = 0;
   // What the oldest outstanding burst of LOAD, of STORE waits for in this cycle: tessera_core_pkg::owner_e.
   std::uint8_t load_wait = 1, store_wait = 1;
 };
@@ -37,18 +39,29 @@ struct CoreOutputs {
   std::uint32_t start = 0, finish = 0;                       // bit u: unit u
   std::uint32_t queue_full = 0;                              // words are left to fetch and have no room
   std::array<std::uint64_t, kUnits> req_banks{};             // SRAM banks each unit wants
-  bool quiet = false, stuck = false, irq = false;
+  bool quiet = false, stuck = false, reset_done = false, irq = false;
+};
+
+/// What a waveform shows of the state in a cycle, a bit a unit.
+struct WavePins {
+  std::uint32_t busy = 0;      // at work, or starting in this cycle
+  std::uint32_t conflict = 0;  // loses the cycle to a bank conflict
+  std::uint32_t head_valid = 0;
+  std::array<std::uint32_t, kUnits> read_pointer{};
+  std::array<std::uint8_t, kRtlSemaphores> semaphores{};
 };
 
 /// What a library exports as `tessera_core_api`.
 struct CoreApi {
-  std::uint32_t size;  // of this struct, CoreInputs and CoreOutputs together: a library of another build is refused
+  std::uint32_t size;  // of all these structs together: a library of another build is refused
   const char* shape;   // "key=value\n" of each chip key that the RTL sees, in the order of the generator
   void* (*create)();   // reset
   void (*destroy)(void*);
   /// Combinational outputs of the current state and these inputs, which stay until the next call.
   void (*eval)(void*, const CoreInputs&, CoreOutputs&);
   void (*edge)(void*);
+  /// After eval, in the same cycle.
+  void (*observe)(void*, WavePins&);
   /// Control port: a write takes one edge, a read none.
   void (*write_register)(void*, std::uint32_t offset, std::uint32_t value);
   std::uint32_t (*read_register)(void*, std::uint32_t offset);
@@ -58,6 +71,7 @@ struct CoreApi {
   const char* (*failure)(void*);
 };
 
-inline constexpr std::uint32_t kCoreApiSize = sizeof(CoreApi) + sizeof(CoreInputs) + sizeof(CoreOutputs);
+inline constexpr std::uint32_t kCoreApiSize =
+    sizeof(CoreApi) + sizeof(CoreInputs) + sizeof(CoreOutputs) + sizeof(WavePins);
 
 }  // namespace tessera::cosim

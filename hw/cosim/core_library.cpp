@@ -25,16 +25,18 @@ AddressPins request_of(CData valid, QData ax) {
 class Core : public VerilatedModel<Vtessera_core> {
  public:
   void eval(const CoreInputs& in, CoreOutputs& out);
+  void observe(WavePins& pins) const;
   void write_register(std::uint32_t offset, std::uint32_t value) {
+    CoreInputs in;
+    in.write = true;
+    in.offset = offset;
+    in.value = value;
     CoreOutputs ignored;
-    eval({}, ignored);
-    top_->reg_write_i = 1;
-    top_->reg_addr_i = static_cast<SData>(offset);
-    top_->reg_wdata_i = value;
+    eval(in, ignored);
     edge();
-    top_->reg_write_i = 0;
   }
   std::uint32_t read_register(std::uint32_t offset) {
+    top_->reg_write_i = 0;
     top_->reg_addr_i = static_cast<SData>(offset);
     settle();
     return top_->reg_rdata_o;
@@ -54,6 +56,11 @@ void Core::eval(const CoreInputs& in, CoreOutputs& out) {
   top_->fetch_r_error_i = in.error[0];
   top_->load_r_error_i = in.error[1];
   top_->store_b_error_i = in.error[2];
+  top_->reg_write_i = in.write;
+  if (in.write) {
+    top_->reg_addr_i = static_cast<SData>(in.offset);
+    top_->reg_wdata_i = in.value;
+  }
   top_->load_wait_i = in.load_wait;
   top_->store_wait_i = in.store_wait;
   std::memcpy(&top_->fetch_r_data_i, in.data[0].data(), kDataBytes);
@@ -79,7 +86,16 @@ void Core::eval(const CoreInputs& in, CoreOutputs& out) {
   for (std::size_t u = 0; u < out.req_banks.size(); ++u) out.req_banks[u] = bits(banks, u * kBanks, kBanks);
   out.quiet = top_->quiet_o != 0;
   out.stuck = top_->stuck_o != 0;
+  out.reset_done = top_->reset_done_o != 0;
   out.irq = top_->irq_o != 0;
+}
+
+void Core::observe(WavePins& pins) const {
+  pins.busy = static_cast<std::uint32_t>(top_->busy_o) | top_->start_o;
+  pins.conflict = top_->conflict_o;
+  pins.head_valid = top_->head_valid_o;
+  std::memcpy(pins.read_pointer.data(), &top_->read_pointer_o, sizeof(pins.read_pointer));
+  std::memcpy(pins.semaphores.data(), &top_->semaphores_o, sizeof(pins.semaphores));
 }
 
 void Core::read_sram(std::uint8_t* bytes) {
@@ -110,6 +126,7 @@ extern "C" __attribute__((visibility("default"))) const tessera::cosim::CoreApi 
       tessera::cosim::core(instance).eval(in, out);
     },
     [](void* instance) { tessera::cosim::core(instance).edge(); },
+    [](void* instance, tessera::cosim::WavePins& pins) { tessera::cosim::core(instance).observe(pins); },
     [](void* instance, std::uint32_t offset, std::uint32_t value) {
       tessera::cosim::core(instance).write_register(offset, value);
     },

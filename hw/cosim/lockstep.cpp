@@ -119,6 +119,7 @@ class Lockstep {
   /// Options that make a run tell how it ended, in the same words on both sides.
   platform::RunOptions options_of(Side& side) {
     platform::RunOptions run;
+    run.soft_reset = options_.soft_reset;
     if (options_.host_step) {
       run.host_step = [this, &side](const isa::HostStep& step) { return options_.host_step(step, side.dram); };
     }

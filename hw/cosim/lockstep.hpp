@@ -50,6 +50,7 @@ struct LockstepOptions {
   std::uint64_t data_seed = 1;   // bytes of the input and scratch buffers
   bool check_reference = false;  // legality, races and values by tessera::reference as well
   bool no_shortcuts = false;     // of the model
+  Cycles soft_reset = 0;         // not 0: in this cycle of both
   bool every_way = false;        // the model runs timing-only and with no_shortcuts too, for their time: same cycles
   bool scratch_outside = false;  // the scratch buffer lies behind the end of the DRAM: bus errors
 };

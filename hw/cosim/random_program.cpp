@@ -25,14 +25,16 @@ namespace {
 using isa::BufferKind;
 using isa::QueueId;
 
-constexpr std::array<QueueId, 6> kQueues = {QueueId::load, QueueId::store, QueueId::conv0,
-                                            QueueId::gemm, QueueId::edp,   QueueId::reorder};
-constexpr std::size_t kLoad = 0, kStore = 1, kConv = 2, kGemm = 3, kEdp = 4;  // indices of kQueues
+constexpr std::array<QueueId, 7> kQueues = {QueueId::load, QueueId::store,   QueueId::conv0, QueueId::gemm,
+                                            QueueId::edp,  QueueId::reorder, QueueId::conv1};
+constexpr std::size_t kLoad = 0, kStore = 1, kConv = 2, kGemm = 3, kEdp = 4, kConv1 = 6;  // indices of kQueues
 constexpr std::int64_t kBufferBytes = 1 << 16;
+constexpr std::size_t kSemaphores = 62;  // the last two are left to random faults
 
 class Generator {
  public:
-  Generator(const isa::ChipConfig& chip, std::uint64_t seed) : chip_(chip), random_(seed) {
+  Generator(const isa::ChipConfig& chip, std::uint64_t seed)
+      : chip_(chip), random_(seed), queues_(chip.conv.engines > 1 ? kQueues.size() : kQueues.size() - 1) {
     const std::int64_t bank = chip.sram.size_bytes;
     // A window of the scratchpad that begins in one bank and ends in the same or one of the next: streams meet.
     begin_ = bank * random_.between(0, std::max<std::int64_t>(chip.sram.banks - 2, 0)) + bank / 2;
@@ -86,7 +88,7 @@ class Generator {
   }
 
   void add_random() {
-    const std::size_t queue = random_.below(kQueues.size());
+    const std::size_t queue = random_.below(queues_);
     if (random_.chance(1, 8)) {
       isa::Nop nop;
       nop.cycles = static_cast<std::uint32_t>(random_.chance(1, 3) ? random_.between(1, 3) : random_.between(1, 80));
@@ -95,8 +97,8 @@ class Generator {
       add(queue, dma<isa::Load>(random_.chance(1, 4) ? BufferKind::scratch : BufferKind::input));
     } else if (queue == kStore) {
       add(queue, dma<isa::Store>(random_.chance(1, 4) ? BufferKind::scratch : BufferKind::output));
-    } else if (queue == kConv) {
-      add_convolution();
+    } else if (queue == kConv || queue == kConv1) {
+      add_convolution(queue);
     } else if (queue == kGemm) {
       add_product();
     } else if (queue == kEdp) {
@@ -107,7 +109,7 @@ class Generator {
   }
 
   /// A LOAD of parameters, now and then one of weights, and the convolution: maps and weights anywhere in the window.
-  void add_convolution() {
+  void add_convolution(std::size_t queue) {
     const isa::Conv conv = convolution(chip_, random_, begin_, size_);
     load_params(conv.cout, conv.shift_only, conv.p_base);
     if (random_.chance(1, 3)) {
@@ -120,7 +122,7 @@ class Generator {
       load.sram_base = conv.w_base;
       add(kLoad, load);
     }
-    add(kConv, conv);
+    add(queue, conv);
   }
 
   /// A product, and a LOAD of parameters if it has some.
@@ -363,9 +365,11 @@ class Generator {
   }
 
   void synchronise(Item& producer, Item& consumer, std::size_t queue, std::size_t from, bool may_split = false) {
-    // Two semaphores a pair of queues, each with one waiter; amounts of 1 to 3, all of them waited for.
-    const std::size_t pair = queue * (kQueues.size() - 1) + from - (from > queue ? 1 : 0);
-    const auto semaphore = static_cast<std::uint8_t>(2 * pair + random_.below(2));
+    // As many semaphores a pair of queues as there are, each with one waiter; amounts of 1 to 3, all of them waited
+    // for.
+    const std::size_t pair = queue * (queues_ - 1) + from - (from > queue ? 1 : 0);
+    const std::size_t each = kSemaphores / (queues_ * (queues_ - 1));
+    const auto semaphore = static_cast<std::uint8_t>(each * pair + random_.below(each));
     const auto amount = static_cast<std::uint8_t>(random_.chance(1, 4) ? random_.between(2, 3) : 1);
     const bool split = may_split && amount > 1 && consumer.waits == 0 && random_.chance(1, 2);  // two waits that add up
     TESSERA_CHECK(producer.signals < 4 && consumer.waits < 4, "more than four signals or waits");
@@ -405,6 +409,7 @@ class Generator {
 
   const isa::ChipConfig& chip_;
   Random random_;
+  std::size_t queues_;  // of kQueues, the first so many
   std::int64_t begin_ = 0, size_ = 0;
   std::vector<Item> items_;
   std::array<std::int64_t, kQueues.size() * kQueues.size()> synced_{};

@@ -54,6 +54,12 @@ void RtlCore::write_register(std::uint32_t offset, std::uint32_t value) {
   rtl_.write_register(offset, value);
 }
 
+void RtlCore::write_register_in_cycle(std::uint32_t offset, std::uint32_t value) {
+  in_.write = true;
+  in_.offset = offset;
+  in_.value = value;
+}
+
 void RtlCore::run() {
   running_ = true;
   notify_at(evaluate_event_, now_cycle(), kEvaluate);
@@ -143,7 +149,8 @@ void RtlCore::on_evaluate() {
   fetch_ends_ = false;
   if (out.w_valid) take_write_beat(out);
   observe(n, out);
-  if (out.quiet || out.stuck) {
+  reset_done_ = out.reset_done;  // which raises no interrupt
+  if (out.quiet || out.stuck || out.reset_done) {
     running_ = false;
     listener_.on_stop(out.stuck, n);
   }
@@ -164,11 +171,13 @@ void RtlCore::on_commit() {
   in_.load_wait = wait_of(Manager::load);
   in_.store_wait = wait_of(Manager::store);
   const bool early_irq = rtl_.eval(in_).irq;  // the handshakes of this cycle
+  if (wave_) wave_(now_cycle(), rtl_.observe());
   rtl_.edge();
   in_ = CoreInputs{};
   std::string failure = rtl_.failure();
   if (failure.empty() && early_irq) failure = "the interrupt is up before the section's end";
-  if (failure.empty() && !running_ && !rtl_.eval(in_).irq) failure = "no interrupt after the section's end";
+  if (failure.empty() && !running_ && !reset_done_ && !rtl_.eval(in_).irq)
+    failure = "no interrupt after the section's end";
   if (!failure.empty()) {
     running_ = false;
     listener_.on_assertion(failure, now_cycle());

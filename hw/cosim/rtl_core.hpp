@@ -7,8 +7,10 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <systemc>
+#include <utility>
 #include <vector>
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -24,8 +26,9 @@
 namespace tessera::cosim {
 
 /// The units of the slice, in the order of its bit vectors (tessera_core_pkg.sv).
-inline constexpr std::array<std::uint8_t, kUnits> kQueueOfUnit = {0, 1, 2, 6, 7, 8};  // isa::QueueId
-inline constexpr std::array<const char*, kUnits> kUnitNames = {"load", "store", "conv0", "gemm", "edp", "reorder"};
+inline constexpr std::array<std::uint8_t, kUnits> kQueueOfUnit = {0, 1, 2, 3, 6, 7, 8};  // isa::QueueId
+inline constexpr std::array<const char*, kUnits> kUnitNames = {"load", "store", "conv0",  "conv1",
+                                                               "gemm", "edp",   "reorder"};
 
 /// What happened that a test wants to have happened.
 struct Coverage {
@@ -43,7 +46,7 @@ class RtlListener {
   virtual ~RtlListener() = default;
   virtual void on_start(int unit, Cycles n) = 0;
   virtual void on_finish(int unit, Cycles n) = 0;
-  /// The section is over (quiet) or nothing can move any more (stuck).
+  /// The section is over (quiet, or a soft reset is done) or nothing can move any more (stuck).
   virtual void on_stop(bool stuck, Cycles n) = 0;
   /// An assertion of the RTL failed: the run is over.
   virtual void on_assertion(const std::string& text, Cycles n) = 0;
@@ -62,8 +65,14 @@ class RtlCore : public sc_core::sc_module {
   /// Whose bursts wait for what is asked here, for the counters.
   void connect(hw::MemorySystem& memory) { memory_ = &memory; }
 
+  /// Calls it in each cycle that is clocked, after its handshakes.
+  void observe(std::function<void(Cycles n, const WavePins& pins)> wave) { wave_ = std::move(wave); }
+
   /// Control port, between sections: one clock edge each.
   void write_register(std::uint32_t offset, std::uint32_t value);
+  /// Phase deliver of a cycle in which a section runs: with the edge of this cycle.
+  void write_register_in_cycle(std::uint32_t offset, std::uint32_t value);
+  [[nodiscard]] bool running() const { return running_; }
   [[nodiscard]] std::uint32_t read_register(std::uint32_t offset) { return rtl_.read_register(offset); }
   /// After the doorbell: the current cycle is the section's cycle 0.
   void run();
@@ -105,9 +114,11 @@ class RtlCore : public sc_core::sc_module {
   std::array<bool, tlm_base::kManagersPerCore> held_{};               // raised and refused, not yet accepted
   std::array<Bytes, tlm_base::kManagersPerCore> axi_bytes_{};
   Coverage coverage_;
+  std::function<void(Cycles, const WavePins&)> wave_;
   Cycles fetch_busy_ = 0;
   bool fetch_ends_ = false;  // the last beat of a fetch came in this cycle
   bool running_ = false;
+  bool reset_done_ = false;  // a soft reset ends in this cycle
   sc_core::sc_event evaluate_event_;
   sc_core::sc_event commit_event_;
 };

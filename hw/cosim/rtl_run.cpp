@@ -42,11 +42,15 @@ class Driver : public sc_core::sc_module, public RtlListener {
         layout_(layout),
         options_(options),
         event_("event"),
-        watchdog_("watchdog") {
+        watchdog_("watchdog"),
+        reset_("reset") {
     SC_METHOD(on_event);
     sensitive << event_;
     SC_METHOD(on_watchdog);
     sensitive << watchdog_;
+    dont_initialize();
+    SC_METHOD(on_reset);
+    sensitive << reset_;
     dont_initialize();
   }
   void connect(RtlCore& core, hw::MemorySystem& memory) {
@@ -66,6 +70,7 @@ class Driver : public sc_core::sc_module, public RtlListener {
  private:
   void on_event();
   void on_watchdog();
+  void on_reset();
   void fail(const std::string& text);
   void begin_section(Cycles n);
   void begin_npu_section(const isa::Section& section);
@@ -97,7 +102,7 @@ class Driver : public sc_core::sc_module, public RtlListener {
   hw::RunResult result_;
   std::exception_ptr failure_;  // ours
   std::string ended_early_;     // the program's
-  sc_core::sc_event event_, watchdog_;
+  sc_core::sc_event event_, watchdog_, reset_;
 };
 
 /// AXI bytes of the bursts of a DMA instruction.
@@ -157,6 +162,7 @@ void Driver::on_event() {
     } else {
       begun_ = true;
       if (options_.max_cycles > 0) notify_at(watchdog_, options_.max_cycles, kDeliver);
+      if (options_.soft_reset > 0) notify_at(reset_, options_.soft_reset, kDeliver);
       if (options_.begin_frame) options_.begin_frame(0);
     }
     begin_section(n);
@@ -164,6 +170,11 @@ void Driver::on_event() {
     failure_ = std::current_exception();
     sc_core::sc_stop();
   }
+}
+
+void Driver::on_reset() {
+  const bool begins = frame_ > 0 || result_.sections.back().start == now_cycle();
+  if (core_->running() && !begins) core_->write_register_in_cycle(reg::kControl, 2);
 }
 
 void Driver::on_watchdog() {
@@ -360,7 +371,7 @@ RtlRun Driver::result() {
 }  // namespace
 
 RtlRun run_on_rtl(const isa::Program& program, const isa::ChipConfig& chip, const platform::DramLayout& layout,
-                  hw::DramStorage& dram, const platform::RunOptions& options) {
+                  hw::DramStorage& dram, const platform::RunOptions& options, Wave* wave) {
   check_slice(program, chip);
   platform::check_program(program, chip, options);
   tlm_base::Simulation simulation;
@@ -373,6 +384,7 @@ RtlRun run_on_rtl(const isa::Program& program, const isa::ChipConfig& chip, cons
   core.load_isock.bind(memory.tsock(0, Manager::load));
   core.store_isock.bind(memory.tsock(0, Manager::store));
   driver.connect(core, memory);
+  if (wave != nullptr) core.observe([wave](Cycles n, const WavePins& pins) { wave->sample(n, pins); });
   simulation.run();
   return driver.result();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hw/cosim/rtl_core.hpp"
+#include "hw/cosim/wave.hpp"
 #include "hw/platform/dram_layout.hpp"
 #include "hw/platform/platform.hpp"
 #include "hw/platform/run_result.hpp"
@@ -23,9 +24,10 @@ struct RtlRun {
   Coverage coverage;
 };
 
-/// `dram` holds the program and its inputs. UserError for what the RTL lacks.
+/// `dram` holds the program and its inputs. UserError for what the RTL lacks. A `wave`, if any, is told the pins of every
+/// cycle.
 [[nodiscard]] RtlRun run_on_rtl(const isa::Program& program, const isa::ChipConfig& chip,
                                 const platform::DramLayout& layout, hw::DramStorage& dram,
-                                const platform::RunOptions& options);
+                                const platform::RunOptions& options, Wave* wave = nullptr);
 
 }  // namespace tessera::cosim

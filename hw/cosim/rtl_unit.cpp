@@ -112,6 +112,7 @@ void RtlUnit::on_commit() {
     ++account_.busy;
   } else {
     account_.add(StallCause::sram_bank_conflict, 1);
+    sram_.lost(queue_, n);
     ++stalls_[static_cast<std::size_t>(StallCause::sram_bank_conflict)];
   }
   api_.edge(unit_.get());
@@ -130,13 +131,13 @@ void RtlUnit::on_commit() {
 RtlUnits::RtlUnits(const isa::ChipConfig& chip, const std::vector<std::string>& names) : chip_(chip) {
   std::string legal;
   for (std::size_t u = 0; u < kUnits; ++u) {
-    if (kQueueOfUnit[u] >= static_cast<int>(isa::QueueId::conv0))
+    if (kQueueOfUnit[u] >= static_cast<int>(isa::QueueId::conv0) && platform::has_unit(chip, kQueueOfUnit[u]))
       legal += std::string(legal.empty() ? "" : ", ") + kUnitNames[u];
   }
   for (const std::string& name : names) {
     const auto unit = std::find(kUnitNames.begin(), kUnitNames.end(), name);
-    const bool known = unit != kUnitNames.end();
-    const int queue = known ? kQueueOfUnit[static_cast<std::size_t>(unit - kUnitNames.begin())] : 0;
+    const int queue = unit != kUnitNames.end() ? kQueueOfUnit[static_cast<std::size_t>(unit - kUnitNames.begin())] : 0;
+    const bool known = unit != kUnitNames.end() && platform::has_unit(chip, queue);
     if (known && queue < static_cast<int>(isa::QueueId::conv0)) {
       user_error("--rtl-unit ", name,
                  ": LOAD and STORE are in RTL with the whole core only (--backend rtl); legal: ", legal);

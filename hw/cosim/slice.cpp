@@ -18,6 +18,9 @@ namespace {
 
 void check_rtl_chip(const isa::ChipConfig& chip) {
   if (chip.cores != 1) user_error("chip '", chip.name, "': cores = ", chip.cores, ": the RTL slice is one core");
+  if (chip.conv.engines > 2) {
+    user_error("chip '", chip.name, "': conv.engines = ", chip.conv.engines, ": the RTL slice has at most 2");
+  }
 }
 
 /// Empty if the slice takes the instruction.
@@ -37,7 +40,9 @@ std::string missing(const isa::Reorder& r, const isa::ChipConfig& chip) {
 std::string missing(const isa::Edp& e, const isa::ChipConfig& chip) {
   isa::Instruction instruction;
   instruction.body = e;
-  if (const auto fault = semantics::find_fault(instruction, chip, {})) return fault->text;
+  const bool pools = e.mode == isa::EdpMode::max_pool || e.mode == isa::EdpMode::average_pool;
+  // Without pooling a fault on both sides; the RTL does not look at windows.
+  if (const auto fault = semantics::find_fault(instruction, chip, {})) return pools ? fault->text : "";
   // The prologue reads all entries, also those that no window needs.
   const std::int64_t entries = e.mode == isa::EdpMode::average_pool ? std::int64_t{e.kh} * e.kw : 0;
   if (e.p_base + semantics::kAverageEntryBytes * entries > chip.sram.banks * chip.sram.size_bytes) {
@@ -79,7 +84,8 @@ std::string missing(const isa::Instruction& instruction, const isa::ChipConfig& 
 
 bool has_unit(isa::QueueId queue) {
   return queue == isa::QueueId::load || queue == isa::QueueId::store || queue == isa::QueueId::conv0 ||
-         queue == isa::QueueId::gemm || queue == isa::QueueId::edp || queue == isa::QueueId::reorder;
+         queue == isa::QueueId::conv1 || queue == isa::QueueId::gemm || queue == isa::QueueId::edp ||
+         queue == isa::QueueId::reorder;
 }
 
 }  // namespace
@@ -132,7 +138,7 @@ void check_slice(const isa::Program& program, const isa::ChipConfig& chip,
       if (in_rtl && !in_rtl(stream.queue)) continue;
       if (!has_unit(queue)) {
         user_error(place, ": instructions for queue ", isa::to_string(queue),
-                   ": the RTL slice has load, store, conv0, gemm, edp and reorder");
+                   ": the RTL slice has load, store, conv0, conv1, gemm, edp and reorder");
       }
       std::size_t index = 0;
       for (std::size_t word = 0; word < stream.words.size(); ++index) {

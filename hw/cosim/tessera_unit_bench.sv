@@ -41,7 +41,7 @@ module tessera_unit_bench #(
     assign strb_o[p] = access[p].strb;
   end
 
-  if (Queue == 32'(QueueIdConv0)) begin : g_conv
+  if (Queue == 32'(QueueIdConv0) || Queue == 32'(QueueIdConv1)) begin : g_conv
     conv_body_t body;
     assign body = head_i[ConvBits-1:HeaderBits];
     tessera_conv u_unit (

@@ -22,6 +22,11 @@ class VerilatedCore {
     return out_;
   }
   void edge() { api_.edge(core_.get()); }
+  /// After eval, in the same cycle.
+  [[nodiscard]] const WavePins& observe() {
+    api_.observe(core_.get(), pins_);
+    return pins_;
+  }
   /// Control port: a write takes one edge, a read none.
   void write_register(std::uint32_t offset, std::uint32_t value) { api_.write_register(core_.get(), offset, value); }
   [[nodiscard]] std::uint32_t read_register(std::uint32_t offset) { return api_.read_register(core_.get(), offset); }
@@ -34,6 +39,7 @@ class VerilatedCore {
   std::size_t sram_bytes_;
   std::unique_ptr<void, void (*)(void*)> core_;
   CoreOutputs out_;
+  WavePins pins_;
 };
 
 }  // namespace tessera::cosim

@@ -88,8 +88,11 @@ void Chip::build_shared(const hw::DramStorage& dram, hw::CpListener& listener, c
   });
   for (int i = 0; i < cores(); ++i) {
     steps.emplace_back([&, i] {
-      core(i).sram = std::make_unique<hw::Sram>(core_name(i, "sram").c_str(),
-                                                hw::SramOptions{options.no_shortcuts, options.ideal_sram});
+      hw::SramOptions sram{options.no_shortcuts, options.ideal_sram, {}};
+      if (options.on_conflict) {
+        sram.on_conflict = [tell = options.on_conflict, i](int queue, Cycles n) { tell(i, queue, n); };
+      }
+      core(i).sram = std::make_unique<hw::Sram>(core_name(i, "sram").c_str(), sram);
     });
     steps.emplace_back([&, i] {
       const auto check = [this](const isa::Instruction& instruction, const std::array<std::uint64_t, 8>& limits,

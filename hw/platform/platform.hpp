@@ -64,6 +64,7 @@ struct RunOptions {
   bool ideal_dram = false;               // latency 1, unlimited bandwidth
   bool ideal_overlap = false;            // waits only for true data dependences (needs timing_only)
   std::uint64_t process_order_seed = 0;  // not 0: modules are created in a shuffled order; results must not change
+  Cycles soft_reset = 0;                 // not 0: a soft reset in this cycle, which ends the section that runs then
   Cycles max_cycles = 0;                 // not 0: ProgramError when the run gets this far
   int frames = 1;
   /// Required if the program has host steps.
@@ -75,6 +76,8 @@ struct RunOptions {
   /// Called before the ProgramError of a fault or a stuck section, whose interrupt is up in cycle n.
   std::function<void(int queue, std::uint32_t word, isa::FaultCause cause, Cycles n)> on_fault;
   std::function<void(Cycles n)> on_stuck;
+  /// Called for every cycle that a unit loses to a bank conflict, in the order of cycles.
+  std::function<void(int core, int queue, Cycles n)> on_conflict;
   RunObserver* observer = nullptr;
   ForeignUnits* foreign_units = nullptr;
   hw::MemoryObserver* memory_observer = nullptr;

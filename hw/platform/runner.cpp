@@ -37,7 +37,8 @@ Runner::Runner(const sc_core::sc_module_name& name, const isa::Program& program,
       options_(options),
       dram_(dram, layout),
       event_("next"),
-      watchdog_event_("watchdog") {
+      watchdog_event_("watchdog"),
+      reset_event_("reset") {
   for (int i = 0; i < config.cores; ++i) {
     CoreSide& side = cores_.emplace_back();
     side.control_isock = std::make_unique<tlm_utils::simple_initiator_socket<Runner>>(
@@ -48,6 +49,9 @@ Runner::Runner(const sc_core::sc_module_name& name, const isa::Program& program,
   sensitive << event_;
   SC_METHOD(on_watchdog);
   sensitive << watchdog_event_;
+  dont_initialize();
+  SC_METHOD(on_reset);
+  sensitive << reset_event_;
   dont_initialize();
 }
 
@@ -84,6 +88,7 @@ void Runner::write_register(int core, std::uint32_t offset, std::uint32_t value)
 void Runner::next(Cycles n) {
   if (n == 0 && section_ == 0 && frame_ == 0 && result_.sections.empty()) {
     if (options_.max_cycles > 0) notify_at(watchdog_event_, options_.max_cycles, kDeliver);
+    if (options_.soft_reset > 0) notify_at(reset_event_, options_.soft_reset, kDeliver);
     if (options_.begin_frame) options_.begin_frame(0);
     begin_section(0);
     return;
@@ -100,6 +105,13 @@ void Runner::on_event() {
     failure_ = std::current_exception();
     sc_core::sc_stop();
   }
+}
+
+void Runner::on_reset() {
+  // A section that ends or begins in this very cycle is left alone, in whichever order their events come.
+  const bool runs = !finished_ && !failure_ && !in_host_step_ && frame_ == 0 && !all_stopped() &&
+                    result_.sections.back().start < now_cycle();
+  for (int i = 0; runs && i < chip_->cores(); ++i) write_register(i, reg::kControl, 2);
 }
 
 void Runner::on_watchdog() {

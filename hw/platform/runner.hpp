@@ -50,6 +50,7 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
   void on_event();
   void next(Cycles n);
   void on_watchdog();
+  void on_reset();
   void begin_section(Cycles n);
   void begin_npu_section(const isa::Section& section);
   void begin_host_step(const isa::Section& section, Cycles n);
@@ -92,6 +93,7 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
   UnitAccount host_;
   sc_core::sc_event event_;
   sc_core::sc_event watchdog_event_;
+  sc_core::sc_event reset_event_;
 };
 
 }  // namespace tessera::platform

@@ -2,22 +2,20 @@
 // writes a table of them, counted down as instructions finish); none left: the one that signalled it last, else the
 // waiting queue itself (hw/models/cp/README.md, "Whose cycle"). For the counters only: nothing starts by it.
 `timescale 1ns/1ps
-module tessera_attribution #(
-  parameter int unsigned Units = tessera_core_pkg::Units,
-  parameter logic [Units-1:0][3:0] QueueOf = '0  // tessera_isa_pkg::queue_id_e of each unit
-) (
+module tessera_attribution (
   input  logic                                      clk_i,
   input  logic                                      rst_ni,
+  input  logic                                      clear_i,
   // Register expected_signals: semaphore x 16 + queue.
   input  logic                                      write_i,
   input  logic [10:0]                               index_i,
   input  logic [15:0]                               wdata_i,
   // Instructions that finish
-  input  logic [Units-1:0]                          done_i,
-  input  tessera_isa_pkg::signal_t [Units-1:0][3:0] signals_i,
+  input  logic [tessera_core_pkg::Units-1:0]                          done_i,
+  input  tessera_isa_pkg::signal_t [tessera_core_pkg::Units-1:0][3:0] signals_i,
   // Heads
-  input  logic [Units-1:0][5:0]                     unmet_i,  // semaphore each head waits for
-  output tessera_core_pkg::owner_e [Units-1:0]      owner_o
+  input  logic [tessera_core_pkg::Units-1:0][5:0]                     unmet_i,  // semaphore each head waits for
+  output tessera_core_pkg::owner_e [tessera_core_pkg::Units-1:0]      owner_o
 );
 
   import tessera_isa_pkg::*;
@@ -70,6 +68,12 @@ module tessera_attribution #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      for (int unsigned s = 0; s < Semaphores; s++) begin
+        for (int unsigned u = 0; u < Units; u++) owed_q[s][u] <= '0;
+      end
+      last_q <= '0;
+      signalled_q <= '0;
+    end else if (clear_i) begin
       for (int unsigned s = 0; s < Semaphores; s++) begin
         for (int unsigned u = 0; u < Units; u++) owed_q[s][u] <= '0;
       end

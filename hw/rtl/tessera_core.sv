@@ -41,8 +41,14 @@ module tessera_core (
   output logic [tessera_core_pkg::Units-1:0] finish_o,
   output logic [tessera_core_pkg::Units-1:0][tessera_chip_pkg::SramBanks-1:0] req_banks_o,
   output logic [tessera_core_pkg::Units-1:0] queue_full_o,
+  output logic [tessera_core_pkg::Units-1:0] busy_o,
+  output logic [tessera_core_pkg::Units-1:0] conflict_o,
+  output logic [tessera_core_pkg::Units-1:0] head_valid_o,
+  output logic [tessera_core_pkg::Units-1:0][31:0] read_pointer_o,
+  output logic [63:0][7:0] semaphores_o,
   output logic        quiet_o,
-  output logic        stuck_o
+  output logic        stuck_o,
+  output logic        reset_done_o  // of a soft reset
 );
 
   import tessera_isa_pkg::*;
@@ -56,18 +62,20 @@ module tessera_core (
     $error("axi.data_bytes, sram.line_bytes, sram.banks and sram.size_bytes are powers of two in the slice");
   end
 
-  logic                            doorbell, running, fault;
+  if (tessera_chip_pkg::ConvEngines > MostConvEngines) begin : g_bad_engines
+    $error("conv.engines is 1 or 2 in the slice");
+  end
+
+  logic                            doorbell, soft_reset, running, fault;
   logic [7:0][AddrWidth-1:0]       base;
   logic [7:0][63:0]                limit;
   fault_cause_e [Units-1:0]        range;
   logic [Units-1:0][AddrWidth-1:0] ring_base;
-  logic [Units-1:0][31:0]          ring_words, write_pointer, read_pointer;
+  logic [Units-1:0][31:0]          ring_words, write_pointer;
   logic [3:0]                      fault_queue;
   logic [31:0]                     fault_index;
   fault_cause_e                    fault_cause;
-  logic [5:0]                      semaphore_index;
-  logic [7:0]                      semaphore_value;
-  logic [Units-1:0]                conflict, ready, ready_nop, busy, start_nop, bus_error;
+  logic [Units-1:0]                ready, ready_nop, start_nop, bus_error;
   logic [Units-1:0][HeadBits-1:0]  head;
   owner_e [Units-1:0]              owner, unit_owner;
   logic                            load_waits, store_waits, store_drains, expected_write;
@@ -82,6 +90,7 @@ module tessera_core (
     .wdata_i(reg_wdata_i),
     .rdata_o(reg_rdata_o),
     .doorbell_o(doorbell),
+    .soft_reset_o(soft_reset),
     .base_o(base),
     .limit_o(limit),
     .ring_base_o(ring_base),
@@ -93,9 +102,8 @@ module tessera_core (
     .fault_queue_i(fault_queue),
     .fault_index_i(fault_index),
     .fault_cause_i(fault_cause),
-    .read_pointer_i(read_pointer),
-    .semaphore_o(semaphore_index),
-    .semaphore_value_i(semaphore_value),
+    .read_pointer_i(read_pointer_o),
+    .semaphores_i(semaphores_o),
     .owner_i(owner),
     .expected_write_o(expected_write),
     .expected_index_o(expected_index),
@@ -103,7 +111,7 @@ module tessera_core (
   );
 
   always_comb begin
-    for (int unsigned u = 0; u < Units; u++) unit_owner[u] = conflict[u] ? OwnerBankConflict : OwnerBusy;
+    for (int unsigned u = 0; u < Units; u++) unit_owner[u] = conflict_o[u] ? OwnerBankConflict : OwnerBusy;
     if (load_waits) unit_owner[UnitLoad] = load_wait_i;
     if (store_waits) unit_owner[UnitStore] = store_wait_i;
     else if (store_drains) unit_owner[UnitStore] = OwnerDrain;
@@ -122,12 +130,13 @@ module tessera_core (
     .clk_i,
     .rst_ni,
     .doorbell_i(doorbell),
+    .soft_reset_i(soft_reset),
+    .reset_done_o,
     .ring_base_i(ring_base),
     .ring_words_i(ring_words),
     .write_pointer_i(write_pointer),
-    .read_pointer_o(read_pointer),
-    .semaphore_i(semaphore_index),
-    .semaphore_value_o(semaphore_value),
+    .read_pointer_o,
+    .semaphores_o,
     .running_o(running),
     .quiet_o,
     .stuck_o,
@@ -145,11 +154,12 @@ module tessera_core (
     .bus_error_i(bus_error),
     .ready_i(ready),
     .ready_nop_i(ready_nop),
-    .busy_i(busy),
+    .busy_i(busy_o),
     .done_i(finish_o),
     .start_o,
     .start_nop_o(start_nop),
     .head_o(head),
+    .head_valid_o,
     .queue_full_o,
     .unit_owner_i(unit_owner),
     .owner_o(owner),
@@ -162,22 +172,22 @@ module tessera_core (
   // ---- units
   load_body_t    load_body;
   store_body_t   store_body;
-  conv_body_t    conv_body;
   gemm_body_t    gemm_body;
   edp_body_t     edp_body;
   reorder_body_t reorder_body;
   nop_body_t [Units-1:0] nop_body;
   sram_req_t     load_write, store_read, reorder_read, reorder_write;
   logic [Units-1:0]    gnt;
-  sram_req_t [3:0]     conv_access, gemm_access;
+  sram_req_t [MostConvEngines-1:0][3:0] conv_access;
+  sram_req_t [3:0]     gemm_access;
   sram_req_t [2:0]     edp_access;
   logic [LineBits-1:0] store_data, reorder_data;
-  logic [2:0][LineBits-1:0] conv_data, gemm_data;
+  logic [MostConvEngines-1:0][2:0][LineBits-1:0] conv_data;
+  logic [2:0][LineBits-1:0] gemm_data;
   logic [1:0][LineBits-1:0] edp_data;
 
   assign load_body = head[UnitLoad][LoadBits-1:HeaderBits];
   assign store_body = head[UnitStore][StoreBits-1:HeaderBits];
-  assign conv_body = head[UnitConv][ConvBits-1:HeaderBits];
   assign gemm_body = head[UnitGemm][GemmBits-1:HeaderBits];
   assign edp_body = head[UnitEdp][EdpBits-1:HeaderBits];
   assign reorder_body = head[UnitReorder][ReorderBits-1:HeaderBits];
@@ -189,6 +199,7 @@ module tessera_core (
     .load_i(load_body),
     .store_i(store_body),
     .gemm_i(gemm_body),
+    .edp_i(edp_body),
     .reorder_i(reorder_body),
     .limit_i(limit),
     .cause_o(range)
@@ -199,7 +210,7 @@ module tessera_core (
     .rst_ni,
     .ready_o(ready[UnitLoad]),
     .ready_nop_o(ready_nop[UnitLoad]),
-    .busy_o(busy[UnitLoad]),
+    .busy_o(busy_o[UnitLoad]),
     .start_i(start_o[UnitLoad] && !start_nop[UnitLoad]),
     .dma_i(dma_of(load_body, base[load_body.f_base_register])),
     .start_nop_i(start_nop[UnitLoad]),
@@ -213,7 +224,7 @@ module tessera_core (
     .r_data_i(load_r_data_i),
     .sram_req_o(load_write),
     .sram_gnt_i(gnt[UnitLoad]),
-    .conflict_o(conflict[UnitLoad]),
+    .conflict_o(conflict_o[UnitLoad]),
     .waits_o(load_waits)
   );
 
@@ -222,7 +233,7 @@ module tessera_core (
     .rst_ni,
     .ready_o(ready[UnitStore]),
     .ready_nop_o(ready_nop[UnitStore]),
-    .busy_o(busy[UnitStore]),
+    .busy_o(busy_o[UnitStore]),
     .start_i(start_o[UnitStore] && !start_nop[UnitStore]),
     .dma_i(dma_of(load_body_t'(store_body), base[store_body.f_base_register])),
     .start_nop_i(start_nop[UnitStore]),
@@ -237,28 +248,44 @@ module tessera_core (
     .sram_req_o(store_read),
     .sram_gnt_i(gnt[UnitStore]),
     .sram_data_i(store_data),
-    .conflict_o(conflict[UnitStore]),
+    .conflict_o(conflict_o[UnitStore]),
     .waits_o(store_waits),
     .drains_o(store_drains)
   );
 
-  assign ready_nop[UnitConv] = ready[UnitConv];
+  for (genvar e = 0; e < MostConvEngines; e++) begin : g_conv
+    localparam int unsigned Unit = UnitConv + e;
+    assign ready_nop[Unit] = ready[Unit];
 
-  tessera_conv u_conv0 (
-    .clk_i,
-    .rst_ni,
-    .ready_o(ready[UnitConv]),
-    .busy_o(busy[UnitConv]),
-    .start_i(start_o[UnitConv] && !start_nop[UnitConv]),
-    .conv_i(conv_of(conv_body)),
-    .start_nop_i(start_nop[UnitConv]),
-    .nop_cycles_i(nop_body[UnitConv].f_cycles),
-    .done_o(finish_o[UnitConv]),
-    .sram_req_o(conv_access),
-    .sram_gnt_i(gnt[UnitConv]),
-    .sram_data_i(conv_data),
-    .conflict_o(conflict[UnitConv])
-  );
+    if (has_unit(Unit)) begin : g_present
+      conv_body_t conv_body;
+      assign conv_body = head[Unit][ConvBits-1:HeaderBits];
+
+      tessera_conv u_conv (
+        .clk_i,
+        .rst_ni,
+        .ready_o(ready[Unit]),
+        .busy_o(busy_o[Unit]),
+        .start_i(start_o[Unit] && !start_nop[Unit]),
+        .conv_i(conv_of(conv_body)),
+        .start_nop_i(start_nop[Unit]),
+        .nop_cycles_i(nop_body[Unit].f_cycles),
+        .done_o(finish_o[Unit]),
+        .sram_req_o(conv_access[e]),
+        .sram_gnt_i(gnt[Unit]),
+        .sram_data_i(conv_data[e]),
+        .conflict_o(conflict_o[Unit])
+      );
+    end else begin : g_absent
+      logic unused;
+      assign unused = ^conv_data[e];
+      assign ready[Unit] = 1'b0;
+      assign busy_o[Unit] = 1'b0;
+      assign finish_o[Unit] = 1'b0;
+      assign conv_access[e] = '0;
+      assign conflict_o[Unit] = 1'b0;
+    end
+  end
 
   assign ready_nop[UnitGemm] = ready[UnitGemm];
 
@@ -266,7 +293,7 @@ module tessera_core (
     .clk_i,
     .rst_ni,
     .ready_o(ready[UnitGemm]),
-    .busy_o(busy[UnitGemm]),
+    .busy_o(busy_o[UnitGemm]),
     .start_i(start_o[UnitGemm] && !start_nop[UnitGemm]),
     .gemm_i(gemm_of(gemm_body)),
     .start_nop_i(start_nop[UnitGemm]),
@@ -275,7 +302,7 @@ module tessera_core (
     .sram_req_o(gemm_access),
     .sram_gnt_i(gnt[UnitGemm]),
     .sram_data_i(gemm_data),
-    .conflict_o(conflict[UnitGemm])
+    .conflict_o(conflict_o[UnitGemm])
   );
 
   assign ready_nop[UnitEdp] = ready[UnitEdp];
@@ -284,7 +311,7 @@ module tessera_core (
     .clk_i,
     .rst_ni,
     .ready_o(ready[UnitEdp]),
-    .busy_o(busy[UnitEdp]),
+    .busy_o(busy_o[UnitEdp]),
     .start_i(start_o[UnitEdp] && !start_nop[UnitEdp]),
     .edp_i(edp_of(edp_body)),
     .start_nop_i(start_nop[UnitEdp]),
@@ -293,7 +320,7 @@ module tessera_core (
     .sram_req_o(edp_access),
     .sram_gnt_i(gnt[UnitEdp]),
     .sram_data_i(edp_data),
-    .conflict_o(conflict[UnitEdp])
+    .conflict_o(conflict_o[UnitEdp])
   );
 
   assign ready_nop[UnitReorder] = ready[UnitReorder];
@@ -302,7 +329,7 @@ module tessera_core (
     .clk_i,
     .rst_ni,
     .ready_o(ready[UnitReorder]),
-    .busy_o(busy[UnitReorder]),
+    .busy_o(busy_o[UnitReorder]),
     .start_i(start_o[UnitReorder] && !start_nop[UnitReorder]),
     .copy_i(reorder_of(reorder_body)),
     .start_nop_i(start_nop[UnitReorder]),
@@ -312,7 +339,7 @@ module tessera_core (
     .write_o(reorder_write),
     .sram_gnt_i(gnt[UnitReorder]),
     .sram_data_i(reorder_data),
-    .conflict_o(conflict[UnitReorder])
+    .conflict_o(conflict_o[UnitReorder])
   );
 
   tessera_sram u_sram (

@@ -5,15 +5,28 @@ package tessera_core_pkg;
   import tessera_chip_pkg::*;
 
   // Units of the slice. Absent units never request, so the rotating orders of FETCH and of the SRAM arbiter over these
-  // slots equal those over all ten queue ids.
-  localparam int unsigned Units = 6;
+  // slots equal those over all ten queue ids. The slot of the second convolution engine is tied off where the chip has
+  // one.
+  localparam int unsigned Units = 7;
   localparam int unsigned UnitLoad = 0;
   localparam int unsigned UnitStore = 1;
-  localparam int unsigned UnitConv = 2;
-  localparam int unsigned UnitGemm = 3;
-  localparam int unsigned UnitEdp = 4;
-  localparam int unsigned UnitReorder = 5;
+  localparam int unsigned UnitConv = 2;  // and the slots behind it: engine 0, 1
+  localparam int unsigned MostConvEngines = 2;
+  localparam int unsigned UnitGemm = 4;
+  localparam int unsigned UnitEdp = 5;
+  localparam int unsigned UnitReorder = 6;
   localparam int unsigned UnitWidth = $clog2(Units);
+
+  // The queue of each unit.
+  localparam logic [Units-1:0][3:0] QueueOf = {
+      4'(tessera_isa_pkg::QueueIdReorder), 4'(tessera_isa_pkg::QueueIdEdp), 4'(tessera_isa_pkg::QueueIdGemm),
+      4'(tessera_isa_pkg::QueueIdConv1), 4'(tessera_isa_pkg::QueueIdConv0), 4'(tessera_isa_pkg::QueueIdStore),
+      4'(tessera_isa_pkg::QueueIdLoad)};
+
+  // Does the chip have the unit?
+  function automatic logic has_unit(input int unsigned unit);
+    return unit < UnitConv + ConvEngines || unit >= UnitConv + MostConvEngines;
+  endfunction
 
   localparam int unsigned HeadBits = tessera_isa_pkg::EdpBits;  // of the longest instruction
 

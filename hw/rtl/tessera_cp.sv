@@ -6,12 +6,13 @@ module tessera_cp (
   input  logic        rst_ni,
   // Registers
   input  logic        doorbell_i,
+  input  logic        soft_reset_i,  // a strobe; nothing starts from its cycle on
+  output logic        reset_done_o,  // nothing is in flight any more: all state is cleared at the end of this cycle
   input  logic [tessera_core_pkg::Units-1:0][tessera_core_pkg::AddrWidth-1:0] ring_base_i,
   input  logic [tessera_core_pkg::Units-1:0][31:0] ring_words_i,
   input  logic [tessera_core_pkg::Units-1:0][31:0] write_pointer_i,
   output logic [tessera_core_pkg::Units-1:0][31:0] read_pointer_o,
-  input  logic [5:0]  semaphore_i,
-  output logic [7:0]  semaphore_value_o,
+  output logic [63:0][7:0] semaphores_o,
   output logic        running_o,
   output logic        quiet_o,
   output logic        stuck_o,
@@ -36,6 +37,7 @@ module tessera_cp (
   output logic [tessera_core_pkg::Units-1:0] start_o,
   output logic [tessera_core_pkg::Units-1:0] start_nop_o,
   output logic [tessera_core_pkg::Units-1:0][tessera_core_pkg::HeadBits-1:0] head_o,
+  output logic [tessera_core_pkg::Units-1:0] head_valid_o,
   output logic [tessera_core_pkg::Units-1:0] queue_full_o,
   // Counters: who owns this cycle of a unit at work, and of each queue; the register expected_signals.
   input  tessera_core_pkg::owner_e [tessera_core_pkg::Units-1:0] unit_owner_i,
@@ -49,8 +51,6 @@ module tessera_cp (
   import tessera_isa_pkg::*;
   import tessera_core_pkg::*;
 
-  localparam logic [Units-1:0][3:0] QueueOf = {4'(QueueIdReorder), 4'(QueueIdEdp), 4'(QueueIdGemm), 4'(QueueIdConv0),
-                                                 4'(QueueIdStore), 4'(QueueIdLoad)};
   // Instructions popped and not finished, a unit: as many signal sets wait for their finish.
   function automatic int unsigned in_flight_of(input int unsigned unit);
     unique case (unit)
@@ -59,6 +59,12 @@ module tessera_cp (
       default: return 1;
     endcase
   endfunction
+
+  // ---- soft reset: what is in flight ends, as do its signals; then the core is as after a section without instructions
+  logic resetting, resetting_q, clear;
+
+  assign resetting = soft_reset_i || resetting_q;
+  assign clear = doorbell_i || reset_done_o;
 
   // ---- FETCH: one AR a cycle, the first queue that may, in rotating order
   logic [Units-1:0]    may_fetch, raise, beat_valid, bus_error, halted, exhausted, head_valid, head_illegal, head_nop;
@@ -75,7 +81,7 @@ module tessera_cp (
     chosen = fetch_first_q;
     unit = fetch_first_q;
     for (int unsigned i = 0; i < Units; i++) begin
-      if (!any_raise && may_fetch[unit] && !ar_held_q) begin
+      if (!any_raise && may_fetch[unit] && !ar_held_q && !resetting) begin
         any_raise = 1'b1;
         chosen = unit;
       end
@@ -98,7 +104,7 @@ module tessera_cp (
   ) u_owners (
     .clk_i,
     .rst_ni,
-    .clear_i(doorbell_i),
+    .clear_i(clear),
     .push_i(any_raise),
     .data_i(chosen),
     .pop_i(r_valid_i && r_last_i),
@@ -118,35 +124,53 @@ module tessera_cp (
   logic [Units-1:0]       halt;
 
   for (genvar u = 0; u < Units; u++) begin : g_queue
-    tessera_cp_queue #(
-      .Queue(QueueOf[u])
-    ) u_queue (
-      .clk_i,
-      .rst_ni,
-      .running_i(running_o),
-      .doorbell_i,
-      .ring_base_i(ring_base_i[u]),
-      .ring_words_i(ring_words_i[u]),
-      .write_pointer_i(write_pointer_i[u]),
-      .read_pointer_o(read_pointer_o[u]),
-      .read_pointer_next_o(read_pointer_next[u]),
-      .fetch_valid_o(may_fetch[u]),
-      .full_o(queue_full_o[u]),
-      .fetch_o(burst[u]),
-      .fetch_raise_i(raise[u]),
-      .beat_valid_i(beat_valid[u]),
-      .beat_last_i(r_last_i),
-      .beat_data_i(r_data_i),
-      .start_i(start_o[u]),
-      .halt_i(halt[u]),
-      .halted_o(halted[u]),
-      .exhausted_o(exhausted[u]),
-      .head_valid_o(head_valid[u]),
-      .head_illegal_o(head_illegal[u]),
-      .head_nop_o(head_nop[u]),
-      .head_o(head_o[u])
-    );
+    if (has_unit(u)) begin : g_present
+      tessera_cp_queue #(
+        .Queue(QueueOf[u])
+      ) u_queue (
+        .clk_i,
+        .rst_ni,
+        .running_i(running_o),
+        .clear_i(clear),
+        .ring_base_i(ring_base_i[u]),
+        .ring_words_i(ring_words_i[u]),
+        .write_pointer_i(write_pointer_i[u]),
+        .read_pointer_o(read_pointer_o[u]),
+        .read_pointer_next_o(read_pointer_next[u]),
+        .fetch_valid_o(may_fetch[u]),
+        .full_o(queue_full_o[u]),
+        .fetch_o(burst[u]),
+        .fetch_raise_i(raise[u]),
+        .beat_valid_i(beat_valid[u]),
+        .beat_last_i(r_last_i),
+        .beat_data_i(r_data_i),
+        .start_i(start_o[u]),
+        .halt_i(halt[u]),
+        .halted_o(halted[u]),
+        .exhausted_o(exhausted[u]),
+        .head_valid_o(head_valid[u]),
+        .head_illegal_o(head_illegal[u]),
+        .head_nop_o(head_nop[u]),
+        .head_o(head_o[u])
+      );
+    end else begin : g_absent
+      logic unused;
+      assign unused = ^{ring_base_i[u], ring_words_i[u], write_pointer_i[u], raise[u], beat_valid[u]};
+      assign read_pointer_o[u] = '0;
+      assign read_pointer_next[u] = '0;
+      assign may_fetch[u] = 1'b0;
+      assign queue_full_o[u] = 1'b0;
+      assign burst[u] = '0;
+      assign halted[u] = 1'b0;
+      assign exhausted[u] = 1'b1;
+      assign head_valid[u] = 1'b0;
+      assign head_illegal[u] = 1'b0;
+      assign head_nop[u] = 1'b0;
+      assign head_o[u] = '0;
+    end
   end
+
+  assign head_valid_o = head_valid;
 
   // ---- starts and signals
   logic [Units-1:0]           met, overflow, may_start, would_start, out_of_range;
@@ -174,7 +198,7 @@ module tessera_cp (
       .data_o(signals[u])
     );
 
-    assign may_start[u] = running_o && !halted[u] && !exhausted[u] && head_valid[u];
+    assign may_start[u] = running_o && !resetting && !halted[u] && !exhausted[u] && head_valid[u];
     // A range fault is raised in the cycle in which the instruction would have started.
     assign would_start[u] = may_start[u] && !head_illegal[u] && met[u]
                             && (head_nop[u] ? ready_nop_i[u] : ready_i[u]);
@@ -187,11 +211,10 @@ module tessera_cp (
   logic [Units-1:0][5:0] unmet;
   owner_e [Units-1:0]    semaphore_owner;
 
-  tessera_attribution #(
-    .QueueOf(QueueOf)
-  ) u_attribution (
+  tessera_attribution u_attribution (
     .clk_i,
     .rst_ni,
+    .clear_i(reset_done_o),
     .write_i(expected_write_i),
     .index_i(expected_index_i),
     .wdata_i(expected_data_i),
@@ -204,6 +227,7 @@ module tessera_cp (
   tessera_semaphores u_semaphores (
     .clk_i,
     .rst_ni,
+    .clear_i(reset_done_o),
     .waits_i(waits),
     .met_o(met),
     .unmet_o(unmet),
@@ -212,15 +236,15 @@ module tessera_cp (
     .signals_i(signals),
     .overflow_o(overflow),
     .arriving_o(arriving),
-    .read_index_i(semaphore_i),
-    .read_value_o(semaphore_value_o)
+    .values_o(semaphores_o)
   );
 
   // ---- end and stuck: nothing moves
-  logic moving, waiting;
+  logic in_flight, moving, waiting;
 
   always_comb begin
-    moving = busy_i != '0 || done_i != '0 || arriving || fetches_q != '0 || ar_held_q || bus_error != '0;
+    in_flight = busy_i != '0 || done_i != '0 || arriving || fetches_q != '0 || ar_held_q || bus_error != '0;
+    moving = in_flight;
     waiting = 1'b0;
     for (int unsigned u = 0; u < Units; u++) begin
       if (!halted[u] && !exhausted[u]) begin
@@ -230,8 +254,9 @@ module tessera_cp (
     end
   end
 
-  assign quiet_o = running_o && !moving && !waiting && halted == '0;
-  assign stuck_o = running_o && !moving && (waiting || halted != '0);
+  assign reset_done_o = resetting && !in_flight;
+  assign quiet_o = running_o && !resetting && !moving && !waiting && halted == '0;
+  assign stuck_o = running_o && !resetting && !moving && (waiting || halted != '0);
 
   // ---- who owns this cycle of each queue (rule 8 of the page; MACHINE.md section 9)
   always_comb begin
@@ -239,6 +264,7 @@ module tessera_cp (
       owner_o[u] = OwnerNone;
       if (running_o) begin
         if (busy_i[u]) owner_o[u] = unit_owner_i[u];
+        else if (resetting) owner_o[u] = OwnerNone;
         else if (start_o[u]) owner_o[u] = OwnerBusy;
         else if (halted[u] || halt[u]) owner_o[u] = OwnerFault;
         else if (!exhausted[u] && !head_valid[u]) owner_o[u] = OwnerFetch;
@@ -287,6 +313,7 @@ module tessera_cp (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       running_o <= 1'b0;
+      resetting_q <= 1'b0;
       fetch_first_q <= '0;
       fetches_q <= '0;
       ar_held_q <= 1'b0;
@@ -301,14 +328,18 @@ module tessera_cp (
       fault_o <= 1'b0;
       fault_cause_o <= FaultCauseNone;
     end else begin
-      if (quiet_o) running_o <= 1'b0;
+      if (quiet_o || reset_done_o) running_o <= 1'b0;
+      resetting_q <= resetting && !reset_done_o;
       if (any_raise) begin
         fetch_first_q <= chosen_next;
         held_burst_q <= chosen_burst;
       end
       fetches_q <= fetches_q + FetchesWidth'(any_raise) - FetchesWidth'(r_valid_i && r_last_i);
       ar_held_q <= ar_valid_o && !ar_ready_i;
-      if (fault_found && !fault_o) begin
+      if (reset_done_o) begin
+        fault_o <= 1'b0;
+        fault_cause_o <= FaultCauseNone;
+      end else if (fault_found && !fault_o) begin
         fault_o <= 1'b1;
         fault_queue_o <= QueueOf[error_unit];
         fault_index_o <= read_pointer_next[error_unit];

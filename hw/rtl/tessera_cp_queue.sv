@@ -7,7 +7,7 @@ module tessera_cp_queue #(
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic        running_i,
-  input  logic        doorbell_i,
+  input  logic        clear_i,  // doorbell, or the end of a soft reset
   // Registers of the control port
   input  logic [tessera_core_pkg::AddrWidth-1:0] ring_base_i,
   input  logic [31:0] ring_words_i,
@@ -118,7 +118,7 @@ module tessera_cp_queue #(
       first_q <= '0;
       last_q <= '0;
       beat_q <= '0;
-    end else if (doorbell_i) begin
+    end else if (clear_i) begin
       part_q <= '0;
       requested_q <= 32'd0;
       slot_q <= 32'd0;
@@ -168,7 +168,7 @@ module tessera_cp_queue #(
     assign body_legal = front_header.f_opcode == OpcodeLoad && load_legal(front);
   end else if (Queue == QueueIdStore) begin : g_store
     assign body_legal = front_header.f_opcode == OpcodeStore && store_legal(front);
-  end else if (Queue == QueueIdConv0) begin : g_conv
+  end else if (Queue == QueueIdConv0 || Queue == QueueIdConv1) begin : g_conv
     assign body_legal = front_header.f_opcode == OpcodeConv && conv_legal(front);
   end else if (Queue == QueueIdGemm) begin : g_gemm
     assign body_legal = front_header.f_opcode == OpcodeGemm && gemm_legal(front);
@@ -193,7 +193,7 @@ module tessera_cp_queue #(
       head_q <= '0;
       read_pointer_q <= 32'd0;
       halted_q <= 1'b0;
-    end else if (doorbell_i) begin
+    end else if (clear_i) begin
       head_valid_q <= 1'b0;
       head_illegal_q <= 1'b0;
       read_pointer_q <= 32'd0;

@@ -5,6 +5,7 @@ module tessera_range_check (
   input  tessera_isa_pkg::load_body_t    load_i,
   input  tessera_isa_pkg::store_body_t   store_i,
   input  tessera_isa_pkg::gemm_body_t    gemm_i,
+  input  tessera_isa_pkg::edp_body_t     edp_i,
   input  tessera_isa_pkg::reorder_body_t reorder_i,
   input  logic [7:0][63:0]               limit_i,
   output tessera_isa_pkg::fault_cause_e [tessera_core_pkg::Units-1:0] cause_o  // of an instruction that is no NOP
@@ -115,12 +116,18 @@ module tessera_range_check (
     );
   end
 
-  logic gemm_illegal, gemm_outside;
+  logic gemm_illegal, gemm_outside, edp_illegal, edp_outside;
 
   tessera_gemm_check u_gemm (
     .gemm_i,
     .illegal_o(gemm_illegal),
     .outside_o(gemm_outside)
+  );
+
+  tessera_edp_check u_edp (
+    .edp_i,
+    .illegal_o(edp_illegal),
+    .outside_o(edp_outside)
   );
 
   always_comb begin
@@ -135,9 +142,10 @@ module tessera_range_check (
       // A fill has no source.
       if (k == 1 || !reorder_i.f_fill) copy_outside |= signed'(copy_begin[k]) < 64'sd0 || signed'(copy_end[k]) > SramBytes;
     end
-    cause_o[UnitConv] = FaultCauseNone;  // hw/cosim refuses programs that leave the scratchpad here
+    // hw/cosim refuses convolutions that leave the scratchpad
+    for (int unsigned e = 0; e < MostConvEngines; e++) cause_o[UnitConv + e] = FaultCauseNone;
     cause_o[UnitGemm] = cause_of(gemm_illegal, 1'b0, gemm_outside);
-    cause_o[UnitEdp] = FaultCauseNone;  // as CONV
+    cause_o[UnitEdp] = cause_of(edp_illegal, 1'b0, edp_outside);
     cause_o[UnitReorder] = cause_of(1'b0, 1'b0, copy_outside);
   end
 

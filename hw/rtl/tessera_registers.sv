@@ -10,6 +10,7 @@ module tessera_registers (
   output logic [31:0] rdata_o,
   // To the command processor
   output logic        doorbell_o,
+  output logic        soft_reset_o,
   output logic [7:0][tessera_core_pkg::AddrWidth-1:0] base_o,
   output logic [7:0][63:0] limit_o,
   output logic [tessera_core_pkg::Units-1:0][tessera_core_pkg::AddrWidth-1:0] ring_base_o,
@@ -23,8 +24,7 @@ module tessera_registers (
   input  logic [31:0] fault_index_i,
   input  tessera_isa_pkg::fault_cause_e fault_cause_i,
   input  logic [tessera_core_pkg::Units-1:0][31:0] read_pointer_i,
-  output logic [5:0]  semaphore_o,
-  input  logic [7:0]  semaphore_value_i,
+  input  logic [63:0][7:0] semaphores_i,
   input  tessera_core_pkg::owner_e [tessera_core_pkg::Units-1:0] owner_i,
   // Register expected_signals
   output logic        expected_write_o,
@@ -38,18 +38,6 @@ module tessera_registers (
   // Counter 0 is busy, counter 1 + c stall cause c of hw/common/stall.hpp (never the host); 64 bits each.
   localparam int unsigned Counters = Owners - 1;
   localparam int unsigned CounterIndexWidth = 5;
-
-  // The queue of each unit of the slice.
-  function automatic logic [3:0] queue_of(input int unsigned unit);
-    unique case (unit)
-      UnitLoad: return QueueIdLoad;
-      UnitStore: return QueueIdStore;
-      UnitConv: return QueueIdConv0;
-      UnitGemm: return QueueIdGemm;
-      UnitEdp: return QueueIdEdp;
-      default: return QueueIdReorder;
-    endcase
-  endfunction
 
   logic [7:0][AddrWidth-1:0]       base_q;
   logic [7:0][63:0]                limit_q;
@@ -66,7 +54,7 @@ module tessera_registers (
   assign ring_words_o = ring_words_q;
   assign write_pointer_o = write_pointer_q;
   assign doorbell_o = write_i && addr_i == RegControl && wdata_i[0];
-  assign semaphore_o = 6'((addr_i - RegSemaphore) >> 2);
+  assign soft_reset_o = write_i && addr_i == RegControl && wdata_i[1];
 
   for (genvar u = 0; u < Units; u++) begin : g_counts
     assign counts[u] = CounterIndexWidth'(owner_i[u]) - CounterIndexWidth'(OwnerBusy);
@@ -100,7 +88,7 @@ module tessera_registers (
       end
       for (int unsigned u = 0; u < Units; u++) begin
         logic [15:0] at;
-        at = 16'(queue_of(u)) * 16'(RegRingBaseLowStride);
+        at = 16'(QueueOf[u]) * 16'(RegRingBaseLowStride);
         if (write_i && addr_i == RegRingBaseLow + at) ring_base_q[u][31:0] <= wdata_i;
         if (write_i && addr_i == RegRingBaseHigh + at) begin
           ring_base_q[u][AddrWidth-1:32] <= wdata_i[AddrWidth-33:0];
@@ -114,7 +102,7 @@ module tessera_registers (
         for (int unsigned c = 0; c < Counters; c++) begin
           latched_q[c] <= 64'd0;
           for (int unsigned u = 0; u < Units; u++) begin
-            if (wdata_i[3:0] == queue_of(u)) latched_q[c] <= counters_q[u][c];
+            if (wdata_i[3:0] == QueueOf[u]) latched_q[c] <= counters_q[u][c];
           end
         end
       end
@@ -136,10 +124,10 @@ module tessera_registers (
           rdata_o = latched_q[CounterIndexWidth'((addr_i - RegCounter) >> 3)][32*((addr_i >> 2) & 16'd1)+:32];
         end
         if (addr_i >= RegSemaphore && addr_i < RegSemaphore + 16'(RegSemaphoreCount * RegSemaphoreStride)) begin
-          rdata_o = 32'(semaphore_value_i);
+          rdata_o = 32'(semaphores_i[6'((addr_i - RegSemaphore) >> 2)]);
         end
         for (int unsigned u = 0; u < Units; u++) begin
-          if (addr_i == RegReadPointer + 16'(queue_of(u)) * 16'(RegReadPointerStride)) begin
+          if (addr_i == RegReadPointer + 16'(QueueOf[u]) * 16'(RegReadPointerStride)) begin
             rdata_o = read_pointer_i[u];
           end
         end

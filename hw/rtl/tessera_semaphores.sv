@@ -6,6 +6,7 @@ module tessera_semaphores #(
 ) (
   input  logic                                         clk_i,
   input  logic                                         rst_ni,
+  input  logic                                         clear_i,
   input  tessera_isa_pkg::wait_t [Units-1:0][3:0]      waits_i,  // of the heads
   output logic [Units-1:0]                             met_o,
   output logic [Units-1:0][5:0]                        unmet_o,  // semaphore of the first wait that is not met
@@ -14,8 +15,7 @@ module tessera_semaphores #(
   input  tessera_isa_pkg::signal_t [Units-1:0][3:0]    signals_i,  // of the instructions that finish
   output logic [Units-1:0]                             overflow_o,
   output logic                                         arriving_o,
-  input  logic [5:0]                                   read_index_i,
-  output logic [7:0]                                   read_value_o
+  output logic [63:0][7:0]                             values_o
 );
 
   localparam int unsigned Semaphores = 64;
@@ -26,7 +26,9 @@ module tessera_semaphores #(
   logic                       any_arriving_q, any_arriving_d;
 
   assign arriving_o = any_arriving_q;
-  assign read_value_o = settled_q[read_index_i] + arriving_q[read_index_i];
+  for (genvar s = 0; s < Semaphores; s++) begin : g_values
+    assign values_o[s] = settled_q[s] + arriving_q[s];
+  end
 
   // All waits at once; two waits on one semaphore add up.
   always_comb begin
@@ -84,6 +86,10 @@ module tessera_semaphores #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      settled_q <= '0;
+      arriving_q <= '0;
+      any_arriving_q <= 1'b0;
+    end else if (clear_i) begin
       settled_q <= '0;
       arriving_q <= '0;
       any_arriving_q <= 1'b0;

@@ -10,14 +10,14 @@ module tessera_sram #(
   input  logic                        rst_ni,
   input  tessera_core_pkg::sram_req_t load_write_i,
   input  tessera_core_pkg::sram_req_t store_read_i,
-  input  tessera_core_pkg::sram_req_t [3:0] conv_i,  // A, W, R, O
+  input  tessera_core_pkg::sram_req_t [tessera_core_pkg::MostConvEngines-1:0][3:0] conv_i,  // A, W, R, O
   input  tessera_core_pkg::sram_req_t [3:0] gemm_i,  // A, B, P, O
   input  tessera_core_pkg::sram_req_t [2:0] edp_i,   // A, B, O
   input  tessera_core_pkg::sram_req_t reorder_read_i,
   input  tessera_core_pkg::sram_req_t reorder_write_i,
   output logic [tessera_core_pkg::Units-1:0] gnt_o,
   output logic [tessera_core_pkg::LineBits-1:0] store_data_o,
-  output logic [2:0][tessera_core_pkg::LineBits-1:0] conv_data_o,
+  output logic [tessera_core_pkg::MostConvEngines-1:0][2:0][tessera_core_pkg::LineBits-1:0] conv_data_o,
   output logic [2:0][tessera_core_pkg::LineBits-1:0] gemm_data_o,
   output logic [1:0][tessera_core_pkg::LineBits-1:0] edp_data_o,
   output logic [tessera_core_pkg::LineBits-1:0] reorder_data_o,
@@ -26,7 +26,7 @@ module tessera_sram #(
 
   import tessera_core_pkg::*;
 
-  localparam int unsigned Ports = 15;
+  localparam int unsigned Ports = 19;
   localparam int unsigned PortWidth = $clog2(Ports);
 
   function automatic logic [Banks-1:0] banks_of(input logic valid, input logic [BankWidth-1:0] bank);
@@ -38,21 +38,23 @@ module tessera_sram #(
 
   assign req[0] = load_write_i;
   assign req[1] = store_read_i;
-  assign req[5:2] = conv_i;
-  assign req[9:6] = gemm_i;
-  assign req[12:10] = edp_i;
-  assign req[13] = reorder_read_i;
-  assign req[14] = reorder_write_i;
+  assign req[9:2] = conv_i;
+  assign req[13:10] = gemm_i;
+  assign req[16:14] = edp_i;
+  assign req[17] = reorder_read_i;
+  assign req[18] = reorder_write_i;
 
   assign req_banks_o[UnitLoad] = banks_of(req[0].valid, req[0].bank);
   assign req_banks_o[UnitStore] = banks_of(req[1].valid, req[1].bank);
   assign req_banks_o[UnitConv] = banks_of(req[2].valid, req[2].bank) | banks_of(req[3].valid, req[3].bank)
                                  | banks_of(req[4].valid, req[4].bank) | banks_of(req[5].valid, req[5].bank);
-  assign req_banks_o[UnitGemm] = banks_of(req[6].valid, req[6].bank) | banks_of(req[7].valid, req[7].bank)
-                                 | banks_of(req[8].valid, req[8].bank) | banks_of(req[9].valid, req[9].bank);
-  assign req_banks_o[UnitEdp] = banks_of(req[10].valid, req[10].bank) | banks_of(req[11].valid, req[11].bank)
-                                | banks_of(req[12].valid, req[12].bank);
-  assign req_banks_o[UnitReorder] = banks_of(req[13].valid, req[13].bank) | banks_of(req[14].valid, req[14].bank);
+  assign req_banks_o[UnitConv+1] = banks_of(req[6].valid, req[6].bank) | banks_of(req[7].valid, req[7].bank)
+                                   | banks_of(req[8].valid, req[8].bank) | banks_of(req[9].valid, req[9].bank);
+  assign req_banks_o[UnitGemm] = banks_of(req[10].valid, req[10].bank) | banks_of(req[11].valid, req[11].bank)
+                                 | banks_of(req[12].valid, req[12].bank) | banks_of(req[13].valid, req[13].bank);
+  assign req_banks_o[UnitEdp] = banks_of(req[14].valid, req[14].bank) | banks_of(req[15].valid, req[15].bank)
+                                | banks_of(req[16].valid, req[16].bank);
+  assign req_banks_o[UnitReorder] = banks_of(req[17].valid, req[17].bank) | banks_of(req[18].valid, req[18].bank);
 
   tessera_sram_arbiter #(
     .Ports(Units),
@@ -64,8 +66,8 @@ module tessera_sram #(
     .gnt_o
   );
 
-  assign port_gnt = {{2{gnt_o[UnitReorder]}}, {3{gnt_o[UnitEdp]}}, {4{gnt_o[UnitGemm]}}, {4{gnt_o[UnitConv]}},
-                     gnt_o[UnitStore], gnt_o[UnitLoad]};
+  assign port_gnt = {{2{gnt_o[UnitReorder]}}, {3{gnt_o[UnitEdp]}}, {4{gnt_o[UnitGemm]}}, {4{gnt_o[UnitConv+1]}},
+                     {4{gnt_o[UnitConv]}}, gnt_o[UnitStore], gnt_o[UnitLoad]};
 
   logic [Banks-1:0][LineBits-1:0] bank_data;
 
@@ -102,9 +104,9 @@ module tessera_sram #(
   end
 
   // Read ports: stage 0 selects the bank that was read, the others wait for the rest of the latency.
-  localparam int unsigned ReadPorts = 10;
-  // Of store, conv A, W, R, gemm A, B, P, edp A, B, reorder.
-  localparam int unsigned PortOf [ReadPorts] = '{1, 2, 3, 4, 6, 7, 8, 10, 11, 13};
+  localparam int unsigned ReadPorts = 13;
+  // Of store, conv0 A, W, R, conv1 A, W, R, gemm A, B, P, edp A, B, reorder.
+  localparam int unsigned PortOf [ReadPorts] = '{1, 2, 3, 4, 6, 7, 8, 10, 11, 12, 14, 15, 17};
   logic [ReadPorts-1:0][LineBits-1:0] read_data;
 
   for (genvar r = 0; r < ReadPorts; r++) begin : g_read
@@ -134,9 +136,9 @@ module tessera_sram #(
   end
 
   assign store_data_o = read_data[0];
-  assign conv_data_o = read_data[3:1];
-  assign gemm_data_o = read_data[6:4];
-  assign edp_data_o = read_data[8:7];
-  assign reorder_data_o = read_data[9];
+  assign conv_data_o = read_data[6:1];
+  assign gemm_data_o = read_data[9:7];
+  assign edp_data_o = read_data[11:10];
+  assign reorder_data_o = read_data[12];
 
 endmodule

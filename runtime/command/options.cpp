@@ -60,7 +60,7 @@ void add_run_options(CLI::App& command, RunOptions& o) {
   command.add_option("--compare", o.compare, "Oracles to compare with: graph,reference,rtl")->delimiter(',');
   command.add_option("--report", o.report, "Writes the run report (JSON)");
   command.add_option("--trace", o.trace, "Writes the timeline (Chrome trace JSON, opens in Perfetto)");
-  command.add_option("--wave", o.wave, "Writes a waveform (a later version)");
+  command.add_option("--wave", o.wave, "Writes a waveform, .fst or .vcd (one frame)");
   command.add_option("--dram-trace", o.dram_trace, "Writes the DRAM requests, as `tessera dram` reads them");
   command.add_option("--instr-trace", o.instruction_trace, "Writes one CSV line an instruction");
   command.add_option("--max-cycles", o.max_cycles, "Watchdog: ends with exit 3 after so many cycles")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
 
 #include "compiler/interpret/qgraph_interpreter.hpp"
@@ -11,6 +12,7 @@
 #include "hw/cosim/rtl_run.hpp"
 #include "hw/cosim/rtl_unit.hpp"
 #include "hw/cosim/slice.hpp"
+#include "hw/cosim/wave.hpp"
 #include "hw/platform/platform.hpp"
 #include "hw/reference/reference.hpp"
 #include "runtime/session/boundary.hpp"
@@ -50,8 +52,8 @@ platform::RunOptions platform_options(const isa::Program& program, const isa::Ch
 
 /// On the verilated core: the model's options, the same result.
 hw::RunResult run_in_rtl(const isa::Program& program, const isa::ChipConfig& chip, const platform::DramLayout& layout,
-                         hw::DramStorage& dram, const platform::RunOptions& options) {
-  cosim::RtlRun run = cosim::run_on_rtl(program, chip, layout, dram, options);
+                         hw::DramStorage& dram, const platform::RunOptions& options, cosim::Wave* wave) {
+  cosim::RtlRun run = cosim::run_on_rtl(program, chip, layout, dram, options, wave);
   if (!run.failure.empty()) throw ProgramError(run.failure);
   if (options.end_run) options.end_run(0, run.sram);
   return std::move(run.result);
@@ -69,6 +71,26 @@ Comparison compare_rtl(const isa::Program& program, const isa::ChipConfig& chip,
   };
   const cosim::LockstepResult result = cosim::run_lockstep(program, chip, chip, options);
   return {result.equal(), result.instructions, result.first};
+}
+
+/// Commands of the DRAM for all who want them.
+class CommandSplitter : public dram::CommandObserver {
+ public:
+  void add(dram::CommandObserver& observer) { observers_.push_back(&observer); }
+  [[nodiscard]] bool empty() const { return observers_.empty(); }
+  void on_command(const dram::Command& command) override {
+    for (dram::CommandObserver* observer : observers_) observer->on_command(command);
+  }
+
+ private:
+  std::vector<dram::CommandObserver*> observers_;
+};
+
+void check_wave(const RunOptions& o) {
+  if (o.wave.empty()) return;
+  cosim::Wave::check_name(o.wave);
+  if (o.backend == "reference") user_error("--wave: the reference has no cycles: expected --backend tlm or rtl");
+  if (o.frames != 1) user_error("--wave: shows one frame: leave out --frames ", o.frames);
 }
 
 using Sram = std::vector<std::vector<std::uint8_t>>;  // bytes of each core
@@ -173,11 +195,9 @@ void check_run_options(const RunOptions& o) {
   if (o.timing_only && (!o.compare.empty() || !o.output_dir.empty())) {
     user_error("--timing-only has no values: leave out --compare and --output-dir");
   }
-  if (!o.wave.empty()) {
-    user_error("--wave: not built yet; legal: --trace, --instr-trace, --dram-trace");
-  }
+  check_wave(o);
   std::set<std::string> named;
-  for (const std::string& file : {o.report, o.trace, o.instruction_trace, o.dram_trace}) {
+  for (const std::string& file : {o.report, o.trace, o.instruction_trace, o.dram_trace, o.wave}) {
     if (file.empty()) continue;
     expect_writable(file);
     if (!named.insert(file).second) user_error(file, ": named by two options: expected a file for each");
@@ -206,7 +226,14 @@ Outcome execute_program(const isa::Program& program, const isa::ChipConfig& chip
     place_inputs(program, layout, out.inputs, dram);
     platform::RunOptions options = platform_options(program, chip, layout, dram, o);
     DramActivity activity(chip);
-    if (!o.trace.empty()) options.dram_observer = &activity;
+    std::optional<cosim::Wave> wave;
+    CommandSplitter commands;
+    if (!o.trace.empty()) commands.add(activity);
+    if (!o.wave.empty()) {
+      commands.add(wave.emplace(chip));
+      options.on_conflict = [&wave](int core, int queue, Cycles n) { wave->on_conflict(core, queue, n); };
+    }
+    if (!commands.empty()) options.dram_observer = &commands;
     if (!o.dram_trace.empty()) options.memory_observer = &activity;
     options.end_run = [&sram](int, const std::vector<std::uint8_t>& bytes) { sram.push_back(bytes); };
     cosim::RtlUnits rtl_units(chip, o.rtl_units);
@@ -214,8 +241,13 @@ Outcome execute_program(const isa::Program& program, const isa::ChipConfig& chip
       cosim::check_slice(program, chip, [&](int queue) { return rtl_units.has(queue); });
       options.foreign_units = &rtl_units;
     }
-    out.result = o.backend == "rtl" ? run_in_rtl(program, chip, layout, dram, options)
-                                    : platform::run_program(program, chip, layout, dram, options);
+    if (o.backend == "rtl") {
+      out.result = run_in_rtl(program, chip, layout, dram, options, wave ? &*wave : nullptr);
+    } else {
+      out.result = platform::run_program(program, chip, layout, dram, options);
+      if (wave) wave->add_records(program, out.result);
+    }
+    if (wave) wave->write(o.wave);
     out.dram_slices = activity.slices();
     out.dram_trace = activity.request_trace();
   }

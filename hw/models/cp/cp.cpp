@@ -181,6 +181,8 @@ void Cp::own(const CpInputs& in, const CpOutputs& out) {
     owner_[at(q)] = Owner::stall;
     if (((in.busy | out.start) & bit(q)) != 0) {
       owner_[at(q)] = Owner::unit;
+    } else if (core_.resetting()) {
+      owner_[at(q)] = Owner::idle;
     } else if (queue.halted || (out.fault & bit(q)) != 0) {
       cause_[at(q)] = StallCause::fault;
     } else if (queue.exhausted()) {
@@ -220,6 +222,12 @@ void Cp::account_host(Cycles from, Cycles to) {
   accounted_ = to;
 }
 
+void Cp::end_reset() {
+  running_ = false;
+  for (auto& pending : pending_signals_) pending.fill(0);
+  last_signaller_.fill(-1);
+}
+
 void Cp::on_evaluate() {
   const Cycles n = now_cycle();
   if (!running_ && remote_.empty()) return;  // woken in the cycle after the section's end
@@ -235,10 +243,12 @@ void Cp::on_evaluate() {
   const bool changed = core_.commit(n, in, out, accepted, std::exchange(handshake_, false));
   // A replaced semaphore settles by itself until step_until_, as an issued signal would: nothing is stuck before.
   const bool stuck = out.stuck && n >= step_until_;
-  state_ = out.quiet ? CpState::quiet : stuck ? CpState::stuck : CpState::running;
+  state_ = out.quiet || out.reset_done ? CpState::quiet : stuck ? CpState::stuck : CpState::running;
   if (out.quiet) {
     running_ = false;
     irq_status_ |= 1;
+  } else if (out.reset_done) {
+    end_reset();
   } else if (stuck) {
     irq_status_ |= core_.fault().any ? 2 : 4;
   }

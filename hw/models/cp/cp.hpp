@@ -89,6 +89,7 @@ class Cp : public sc_core::sc_module, public IssueSource {
   enum class Owner : std::uint8_t { unit, idle, stall };
 
   void on_evaluate();
+  void end_reset();
   CpInputs gather(Cycles n);
   void finish(Cycles n, std::uint32_t done);
   void start(Cycles n, std::uint32_t mask);

@@ -30,6 +30,10 @@ void CpCore::set_write_pointer(int queue, std::uint32_t words) { queues_[at(queu
 
 void CpCore::doorbell() {
   TESSERA_CHECK(fetches_ == 0 && !ar_held_, "doorbell while fetching");
+  clear_queues();
+}
+
+void CpCore::clear_queues() {
   for (CpQueueState& q : queues_) {
     const CpQueueState old = std::move(q);
     q = CpQueueState{};
@@ -41,10 +45,13 @@ void CpCore::doorbell() {
   first_ = 0;
 }
 
-void CpCore::reset_semaphores() {
+/// The end of a soft reset.
+void CpCore::clear() {
+  clear_queues();
   settled_.fill(0);
   arriving_.fill(0);
   any_arriving_ = false;
+  resetting_ = false;
 }
 
 int CpCore::semaphore(int s) const { return settled_[at(s)] + arriving_[at(s)]; }
@@ -108,6 +115,10 @@ CpOutputs CpCore::outputs(const CpInputs& in) {
   CpOutputs out;
   bool waiting = false, moving = in.busy != 0 || in.done != 0 || any_arriving_ || fetches_ > 0 || ar_held_ ||
                                  !in.remote.empty() || in.bus_error != 0;
+  if (resetting_) {
+    out.reset_done = !moving;
+    return out;
+  }
   for (int q = 0; q < kQueues; ++q) {
     const CpQueueState& queue = queues_[at(q)];
     if (queue.halted || queue.exhausted()) continue;
@@ -228,6 +239,10 @@ bool CpCore::load_head(Cycles n, int q) {
 }
 
 bool CpCore::commit(Cycles n, const CpInputs& in, const CpOutputs& out, bool ar_accepted, bool ar_handshake) {
+  if (out.reset_done) {
+    clear();
+    return false;
+  }
   bool changed = out.start != 0 || out.fault != 0 || out.raise_ar || ar_handshake || any_arriving_;
   // 1. Semaphores: what arrived is settled, starts subtract, new signals arrive.
   if (any_arriving_) {

@@ -78,6 +78,7 @@ struct CpOutputs {
   int ar_queue = 0;
   FetchBurst ar;
   bool quiet = false;  // every queue exhausted, nothing in flight: the section is done
+  bool reset_done = false;  // a soft reset is asked for and nothing is in flight: all state is cleared at the edge
   bool stuck = false;  // every queue exhausted, halted or waiting for a semaphore, nothing in flight, not quiet
 };
 
@@ -107,7 +108,8 @@ class CpCore {
   void set_write_pointer(int queue, std::uint32_t words);
   /// Doorbell: read pointers, prefetch and heads are cleared, faults forgotten; semaphores keep their values.
   void doorbell();
-  void reset_semaphores();
+  /// From this cycle on nothing starts and nothing is fetched; what is in flight ends.
+  void soft_reset() { resetting_ = true; }
 
   // ---- a cycle
   [[nodiscard]] CpOutputs outputs(const CpInputs& in);
@@ -118,6 +120,7 @@ class CpCore {
   [[nodiscard]] int semaphore(int s) const;
   /// First wait of the head that is not met (replaced semaphores: its first wait, or 0); -1 if it may start.
   [[nodiscard]] int unmet_wait(int q) const;
+  [[nodiscard]] bool resetting() const { return resetting_; }
   [[nodiscard]] bool fetching() const { return fetches_ > 0; }
   [[nodiscard]] const CpFault& fault() const { return fault_; }
   [[nodiscard]] std::uint32_t halted() const;
@@ -127,6 +130,8 @@ class CpCore {
   [[nodiscard]] bool fetch_pending(const CpQueueState& queue) const;
   bool take_beat(int q);
   bool load_head(Cycles n, int q);
+  void clear_queues();
+  void clear();
   void halt(int q, std::uint32_t index, isa::FaultCause cause, std::string text);
   bool add(int semaphore, int amount, int queue);
 
@@ -138,6 +143,7 @@ class CpCore {
   std::array<int, kSemaphores> settled_{};   // what heads are compared with
   std::array<int, kSemaphores> arriving_{};  // issued in the cycle before: visible, settled at the next edge
   bool any_arriving_ = false;
+  bool resetting_ = false;
   int first_ = 0;  // FETCH round robin
   int fetches_ = 0;
   bool ar_held_ = false;

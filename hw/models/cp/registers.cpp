@@ -120,7 +120,12 @@ void Cp::latch_counters() {
 bool Cp::write_register(std::uint32_t offset, std::uint32_t value) {
   switch (offset) {
     case reg::kControl:
-      TESSERA_CHECK((value & ~1u) == 0, name(), ": soft reset is not modelled");
+      if ((value & 2) != 0) {
+        core_.soft_reset();
+        running_ = true;  // until what is in flight has ended
+        tlm_base::notify_at(evaluate_event_, tlm_base::now_cycle(), tlm_base::kEvaluate);
+        return true;
+      }
       if ((value & 1) == 0) return true;
       core_.doorbell();
       next_index_.fill(0);

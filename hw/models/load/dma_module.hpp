@@ -92,6 +92,8 @@ class DmaModule : public sc_core::sc_module, public IssueTarget, public SramClie
   /// The core has nothing to do before a later cycle than n + 1.
   virtual void go_to_sleep(Cycles n) = 0;
   virtual void stay_awake() {}
+  /// Cycle n went to a bank conflict.
+  void lost(Cycles n) const { sram_.lost(queue_, n); }
 
   DmaConfig config_;
   IssueSource& source_;

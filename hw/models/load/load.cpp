@@ -27,6 +27,7 @@ void Load::classify(Cycles n, bool granted) {
     account_.busy(n);
   } else if (out_.segment) {
     account_.stall(n, StallCause::sram_bank_conflict);
+    lost(n);
   } else {
     account_.wait(n);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <systemc>
 
 #include "hw/models/sram/arbiter.hpp"
@@ -23,6 +24,7 @@ class SramClient {
 struct SramOptions {
   bool no_shortcuts = false;  // nobody is private
   bool ideal = false;         // nobody is refused
+  std::function<void(int port, Cycles n)> on_conflict;  // see Sram::lost; may be empty
 };
 
 class Sram : public sc_core::sc_module {
@@ -39,6 +41,11 @@ class Sram : public sc_core::sc_module {
   void request(int port, BankMask banks);
   /// Phase commit: answer to the request of this cycle.
   [[nodiscard]] bool granted(int port) const { return (decision_.granted >> port & 1) != 0; }
+
+  /// Phase commit: the unit lost cycle n to a bank conflict, with another unit or between its own ports.
+  void lost(int port, Cycles n) const {
+    if (options_.on_conflict) options_.on_conflict(port, n);
+  }
 
   [[nodiscard]] Cycles refusals() const { return refusals_; }
 

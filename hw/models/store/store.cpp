@@ -23,6 +23,7 @@ void Store::classify(Cycles n, bool granted) {
   account_.catch_up(n, drain_from_);
   if (out_.read && !granted) {
     account_.stall(n, StallCause::sram_bank_conflict);
+    lost(n);
   } else if (out_.read || out_.raise_aw) {
     account_.busy(n);
   } else if (core_.blocked_on_memory(n)) {

@@ -93,7 +93,10 @@ void ComputeUnit::on_commit() {
     return;
   }
   if (evaluated_ != n) return;
-  if (unit_.commit(sram_.granted(queue_))) {
+  const Cycles conflicts = unit_.state().conflicts;
+  const bool ends = unit_.commit(sram_.granted(queue_));
+  if (unit_.state().conflicts != conflicts) sram_.lost(queue_, n);
+  if (ends) {
     finish(n);
   } else {
     notify_at(evaluate_event_, n + 1, kEvaluate);

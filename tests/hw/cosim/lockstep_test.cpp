@@ -2,6 +2,8 @@
 // the same cycle; and that the checker sees a difference when there is one.
 #include "hw/cosim/lockstep.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -206,6 +208,23 @@ TEST(Lockstep, RandomPrograms) {
   EXPECT_GT(result.coverage.triples_on_a_bank, 100);
 }
 
+TEST(Lockstep, BothConvolutionEngines) {
+  ::setenv("TESSERA_RTL_CACHE", TESSERA_TEST_RTL_CACHE, 1);
+  const std::vector<std::string> sets = {"conv.engines=2"};
+  const isa::Program program = random_program(tiny(sets), 3, 48);
+  for (const QueueId queue : {QueueId::conv0, QueueId::conv1}) {
+    const auto& streams = program.sections.front().streams;
+    EXPECT_TRUE(std::any_of(streams.begin(), streams.end(), [&](const isa::QueueStream& stream) {
+      return stream.queue == static_cast<std::uint8_t>(queue);
+    }));
+  }
+  const LockstepResult result = run_random_lockstep("tiny", sets, 1, 20);
+  EXPECT_EQUAL_RUNS(result);
+  EXPECT_EQ(result.programs, 20);
+  const std::vector<std::string> unfilled = result.bins.unfilled();
+  EXPECT_EQ(std::count(unfilled.begin(), unfilled.end(), "nop in conv1"), 0);
+}
+
 /// The model is built from another chip than the RTL.
 LockstepResult against(const std::string& set) {
   const isa::ChipConfig chip = tiny({"dram.device=\"fixed\""});
@@ -267,13 +286,16 @@ std::string refusal(const isa::Program& program, const isa::ChipConfig& chip) {
 TEST(Slice, RefusesByName) {
   const isa::ChipConfig chip = tiny();
   EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::dsp, 1).program(), chip),
-            "section 'main': instructions for queue dsp: the RTL slice has load, store, conv0, gemm, edp and reorder");
+            "section 'main': instructions for queue dsp: the RTL slice has load, store, conv0, conv1, gemm, edp and "
+            "reorder");
   EXPECT_EQ(refusal(with_buffers().add(QueueId::reorder, reorder_runs(0, 64, 3, {{3, 0, 0}})).program(), chip),
             "section 'main', reorder instruction 0 (reorder): a step of more bytes than a line: not in the RTL slice");
   EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::load, 1, {{}, {{64, 1}}}).program(), chip),
             "section 'main', load instruction 0 (nop): global semaphores: not in the RTL slice");
   EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::load, 1).program(), tiny({"cores=2"})),
             "chip 'tiny': cores = 2: the RTL slice is one core");
+  EXPECT_EQ(refusal(ProgramBuilder().nop(QueueId::load, 1).program(), tiny({"conv.engines=3"})),
+            "chip 'tiny': conv.engines = 3: the RTL slice has at most 2");
 }
 
 // ---- programs that fail: the same cause in the same cycle
@@ -414,11 +436,78 @@ TEST(LockstepFailures, RangesOfEveryUnit) {
     g.*field = static_cast<std::decay_t<decltype(g.*field)>>(value);
     return g;
   };
+  // Two blocks of 2 x 3 pixels, a table, b; or the average of 2 x 3 pixels.
+  const auto vectors = [](auto change, bool average = false) {
+    isa::Edp e;
+    e.h = average ? 1 : 2;
+    e.w = average ? 1 : 3;
+    e.c = 5;
+    e.in_h = average ? 2 : 0;
+    e.in_w = average ? 3 : 0;
+    e.mode = average ? isa::EdpMode::global_average : isa::EdpMode::elementwise;
+    e.has_b = !average;
+    e.hi = 100;
+    e.p_base = 8192;
+    for (isa::SramTensor* map : {&e.a, &e.b, &e.out}) {
+      map->row_pitch = 4;
+      map->block_pitch = 16;
+    }
+    e.b.base = 1024;
+    e.out.base = 2048;
+    e.stages[0].op = average ? isa::EdpOp::none : isa::EdpOp::add;
+    e.stages[0].lo = -1000;
+    e.stages[0].hi = 1000;
+    if (!average) e.stages[1].op = isa::EdpOp::table;
+    e.stages[1].hi = 127;
+    e.stages[1].table_base = 4096;
+    change(e);
+    return e;
+  };
+  using isa::Edp;
   using isa::Gemm;
   const struct {
     isa::Body body;
     const char* cause;
-  } cases[] = {{product(&Gemm::a_base, kSram - 8 * 14), ""},
+  } cases[] = {{vectors([](Edp&) {}), ""},
+               {vectors([](Edp& e) { e.a.base = kSram - 8 * 22; }), ""},
+               {vectors([](Edp& e) { e.a.base = kSram - 8 * 21; }), "sram_range"},
+               {vectors([](Edp& e) { e.b.base = kSram - 8 * 21; }), "sram_range"},
+               {vectors([](Edp& e) { e.out.base = kSram - 8 * 21; }), "sram_range"},
+               {vectors([](Edp& e) { e.out.block_pitch = 0xffffff; }), "sram_range"},
+               {vectors([](Edp& e) { e.b.base = 1028; }), "illegal_word"},
+               {vectors([](Edp& e) { e.a.row_pitch = 1; }), "illegal_word"},
+               {vectors([](Edp& e) { e.out.wrap_rows = 1; }), "illegal_word"},
+               {vectors([](Edp& e) { e.out.wrap_rows = e.out.first_row = 2; }), "illegal_word"},
+               {vectors([](Edp& e) { e.out.wrap_rows = 3, e.out.first_row = 2; }), ""},
+               {vectors([](Edp& e) {
+                  e.a = {kSram - 8 * 26, 4, 16, 3, 2};
+                }),
+                ""},
+               {vectors([](Edp& e) {
+                  e.a = {kSram - 8 * 25, 4, 16, 3, 2};
+                }),
+                "sram_range"},
+               {vectors([](Edp& e) { e.b_broadcast = 2; }), "illegal_word"},
+               {vectors([](Edp& e) { e.has_b = false; }), "illegal_word"},
+               {vectors([](Edp& e) { e.b_broadcast = 1, e.b.base = kSram - 8 * 17; }), ""},
+               {vectors([](Edp& e) { e.b_broadcast = 1, e.b.base = kSram - 8 * 16; }), "sram_range"},
+               {vectors([](Edp& e) { e.stages[0].lo = 1001; }), "illegal_word"},
+               {vectors([](Edp& e) { e.stages[1].hi = 128; }), "illegal_word"},
+               {vectors([](Edp& e) { e.stages[1].lo = -129; }), "illegal_word"},
+               {vectors([](Edp& e) { e.stages[1].op = isa::EdpOp::none; }), "illegal_word"},
+               {vectors([](Edp& e) { e.stages[3].op = isa::EdpOp::clip; }), "illegal_word"},
+               {vectors([](Edp& e) { e.stages[1].table_base = 4100; }), "illegal_word"},
+               {vectors([](Edp& e) { e.stages[1].table_base = kSram - 256; }), ""},
+               {vectors([](Edp& e) { e.stages[1].table_base = kSram - 248; }), "sram_range"},
+               {vectors([](Edp&) {}, true), ""},
+               {vectors([](Edp& e) { e.h = 2; }, true), "illegal_word"},
+               {vectors([](Edp& e) { e.in_w = 0; }, true), "illegal_word"},
+               {vectors([](Edp& e) { e.hi = 128; }, true), "illegal_word"},
+               {vectors([](Edp& e) { e.lo = 101; }, true), "illegal_word"},
+               {vectors([](Edp& e) { e.p_base = kSram - 8; }, true), ""},
+               {vectors([](Edp& e) { e.p_base = kSram - 7; }, true), "sram_range"},
+               {vectors([](Edp& e) { e.in_h = 4000; }, true), "sram_range"},
+               {product(&Gemm::a_base, kSram - 8 * 14), ""},
                {product(&Gemm::a_base, kSram - 8 * 13), "sram_range"},
                {product(&Gemm::b_base, kSram - 8 * 18), ""},
                {product(&Gemm::b_base, kSram - 8 * 17), "sram_range"},
@@ -476,6 +565,7 @@ TEST(LockstepFailures, RangesOfEveryUnit) {
     const QueueId queue = std::holds_alternative<isa::Load>(c.body)    ? QueueId::load
                           : std::holds_alternative<isa::Store>(c.body) ? QueueId::store
                           : std::holds_alternative<isa::Gemm>(c.body)  ? QueueId::gemm
+                          : std::holds_alternative<isa::Edp>(c.body)   ? QueueId::edp
                                                                        : QueueId::reorder;
     builder.nop(queue, 20).add(queue, c.body).nop(queue, 3);
     const Failures failures = fail_both(builder.program());
