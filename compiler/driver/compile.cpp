@@ -62,8 +62,7 @@ Graph view_of(const QGraph& graph, const Schedule& schedule) {
 ScheduleKind parse_schedule(const std::string& text) {
   if (text == "naive") return ScheduleKind::naive;
   if (text == "layer") return ScheduleKind::layer;
-  if (text == "fused") return ScheduleKind::fused;
-  if (text == "auto") return ScheduleKind::automatic;
+  if (text == "fused" || text == "auto") return ScheduleKind::fused;
   user_error("--schedule ", text, ": expected naive, layer, fused or auto");
 }
 

@@ -17,20 +17,19 @@
 namespace tessera::compiler {
 
 enum class ScheduleKind : std::uint8_t {
-  naive,     // layer by layer, one unit at a time
-  layer,     // units overlapped, maps that fit stay in SRAM
-  fused,     // groups of layers run stripe by stripe
-  automatic  // the best that exists: layer
+  naive,  // layer by layer, one unit at a time
+  layer,  // units overlapped, maps that fit stay in SRAM
+  fused   // groups of layers run stripe by stripe where that is predicted to be faster
 };
-/// "naive", "layer", "fused", "auto"; UserError names what is legal.
+/// "naive", "layer", "fused", or "auto", the best there is: fused; UserError names what is legal.
 [[nodiscard]] ScheduleKind parse_schedule(const std::string& text);
 
 struct CompileOptions {
-  ScheduleKind schedule = ScheduleKind::automatic;
+  ScheduleKind schedule = ScheduleKind::fused;
   bool timing_only = false;
   bool nhwc_inputs = false;
   std::set<std::string> no_passes;  // names of passes that are switched off (passes/integer_passes.hpp)
-  FusionOptions fusion;    // fused
+  FusionOptions fusion;             // fused
   Wishes wishes;
   std::uint64_t seed = 0;  // recorded
 };

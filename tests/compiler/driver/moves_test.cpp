@@ -20,7 +20,9 @@ struct Use {
 };
 
 Use use_of(const QGraph& graph, const isa::ChipConfig& chip) {
-  const isa::Program program = compile(graph, chip, {}).program;
+  CompileOptions options;
+  options.schedule = ScheduleKind::layer;  // a fused schedule imports in chunks of its own
+  const isa::Program program = compile(graph, chip, options).program;
   Use use;
   for (const isa::Section& section : program.sections) {
     for (const isa::QueueStream& stream : section.streams) {
