@@ -54,7 +54,9 @@ class Generator {
       items_.clear();
       if (s == 0) fill_window();
       for (int i = 0; i < instructions / sections; ++i) add_random();
-      emit(program.sections.emplace_back(isa::Section{"section" + std::to_string(s), -1, {}}));
+      isa::Section section;
+      section.name = "section" + std::to_string(s);
+      emit(program.sections.emplace_back(std::move(section)));
     }
     program.buffers.back().size = params_.size();
     program.weights = std::move(params_);

@@ -124,8 +124,8 @@ TEST(ConvLockstep, RefusesByName) {
   // One output, three taps 255 columns apart: three columns of the map make its patches, 511 fill the window.
   isa::Conv other = conv;
   other.mode = isa::ConvMode::fold;
-  other.cin = other.fold = other.out_h = other.out_w = other.gx = other.gy = other.t = other.groups = 1;
-  other.in_h = other.kh = other.sy = other.dy = other.sx = 1;
+  other.cin = other.out_h = other.out_w = other.groups = other.in_h = 1;
+  other.fold = other.gx = other.gy = other.t = other.kh = other.sy = other.dy = other.sx = 1;
   other.pad_left = other.pad_top = 0;
   other.kw = 3;
   other.dx = 255;

@@ -129,7 +129,8 @@ TEST(Outcome, HostStepsStandBetweenSections) {
   ProgramBuilder builder;
   builder.nop(QueueId::conv0, 10);
   builder.program().host_steps.push_back({"softmax", "Softmax", 0, {}, {}, {}});
-  builder.program().sections.push_back({"host", 0, {}});
+  builder.program().sections.emplace_back().name = "host";
+  builder.program().sections.back().host_step = 0;
   builder.begin_section("after").nop(QueueId::conv0, 10);
   RunOptions options;
   int calls = 0;

@@ -28,7 +28,7 @@ class ProgramBuilder {
         program_.sections.back().streams.empty()) {
       program_.sections.pop_back();
     }
-    program_.sections.push_back({name, -1, {}});
+    program_.sections.emplace_back().name = name;
     return *this;
   }
   ProgramBuilder& add(QueueId queue, isa::Body body, const Sync& sync = {}, int core = 0) {

@@ -98,7 +98,7 @@ struct Outcome {
 Outcome run(const std::vector<Job>& jobs, bool no_shortcuts) {
   tlm_base::Simulation simulation;
   Starter starter("starter");
-  Sram sram("sram", {no_shortcuts, false});
+  Sram sram("sram", {no_shortcuts, false, {}});
   std::map<int, std::unique_ptr<ComputeUnit>> units;
   std::map<int, ComputeUnit*> pointers;
   for (const Job& job : jobs) {
