@@ -24,8 +24,8 @@ struct RtlRun {
   Coverage coverage;
 };
 
-/// `dram` holds the program and its inputs. UserError for what the RTL lacks. A `wave`, if any, is told the pins of every
-/// cycle.
+/// `dram` holds the program and its inputs. UserError for what the RTL lacks. A `wave`, if any, is told the pins of
+/// every cycle.
 [[nodiscard]] RtlRun run_on_rtl(const isa::Program& program, const isa::ChipConfig& chip,
                                 const platform::DramLayout& layout, hw::DramStorage& dram,
                                 const platform::RunOptions& options, Wave* wave = nullptr);

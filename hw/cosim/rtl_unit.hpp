@@ -1,6 +1,6 @@
-// A unit in RTL inside the model of the rest of the core (`--rtl-unit`): a verilated unit (tessera_unit_bench.sv) behind the
-// interfaces of a model's unit. It moves its own bytes, cycle by cycle, in the platform's SRAM. Leaves out: LOAD and
-// STORE, which are in RTL with the whole core only (rtl_core.hpp).
+// A unit in RTL inside the model of the rest of the core (`--rtl-unit`): a verilated unit (tessera_unit_bench.sv)
+// behind the interfaces of a model's unit. It moves its own bytes, cycle by cycle, in the platform's SRAM. Leaves out:
+// LOAD and STORE, which are in RTL with the whole core only (rtl_core.hpp).
 #pragma once
 
 #include <deque>

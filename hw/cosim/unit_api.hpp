@@ -1,5 +1,5 @@
-// The C interface between the co-simulation and one verilated unit (tessera_unit_bench.sv), a shared library a unit and chip
-// shape. Leaves out: time, memory, who starts it (rtl_unit.hpp).
+// The C interface between the co-simulation and one verilated unit (tessera_unit_bench.sv), a shared library a unit and
+// chip shape. Leaves out: time, memory, who starts it (rtl_unit.hpp).
 #pragma once
 
 #include <array>

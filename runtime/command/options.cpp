@@ -14,8 +14,9 @@ void add_model_options(CLI::App& command, ModelOptions& o) {
       ->check(seed_range());
   command.add_option("--calib", o.calibration, "Calibration samples: .npz (calib_<input> or <input>) or a folder");
   command.add_option("--method", o.method, "Calibration method")->check(CLI::IsMember({"minmax"}));
-  command.add_option("--preprocess", o.preprocess,
-                     "INPUT=MEAN,.../DEVIATION,...: a head on the NPU for inputs as the camera gives them (repeatable)");
+  command.add_option(
+      "--preprocess", o.preprocess,
+      "INPUT=MEAN,.../DEVIATION,...: a head on the NPU for inputs as the camera gives them (repeatable)");
   command.add_option("--no-pass", o.no_passes, "Switches a pass off (repeatable; names: compile --passes)");
   command.add_option("--int16", o.int16_nodes, "Nodes to keep in int16 (a later version; refused today)");
 }

@@ -126,7 +126,8 @@ void add_estimate_command(CLI::App& app) {
   add_compile_options(*command, o->compile);
   command->add_option("--report", o->report, "Writes the estimate (JSON)");
   command->add_flag("--json", o->json, "JSON on standard output");
-  command->add_flag("--bounds", o->bounds, "Also what no schedule can beat: bytes, each layer's best mapping, lookahead");
+  command->add_flag("--bounds", o->bounds,
+                    "Also what no schedule can beat: bytes, each layer's best mapping, lookahead");
   command->callback([o] {
     o->model.timing_only = true;
     if (!o->report.empty()) expect_writable(o->report);

@@ -12,7 +12,8 @@
 
 namespace tessera::runtime {
 
-/// Inputs from files (float, uint8 where the model has uint8, or already quantised as the program stores them) or seeded random, in the order of Program::inputs.
+/// Inputs from files (float, uint8 where the model has uint8, or already quantised as the program stores them) or
+/// seeded random, in the order of Program::inputs.
 [[nodiscard]] std::vector<compiler::Tensor> make_inputs(const isa::Program& program, const RunOptions& options);
 
 void place_inputs(const isa::Program& program, const platform::DramLayout& layout,

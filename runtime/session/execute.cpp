@@ -180,7 +180,8 @@ std::map<std::string, Cycles> run_ideals(const isa::Program& program, const isa:
 
 void check_run_options(const RunOptions& o) {
   if (!o.rtl_units.empty() && o.backend != "tlm") {
-    user_error("--rtl-unit ", o.rtl_units.front(), ": puts a unit in RTL into the model: leave out --backend ", o.backend);
+    user_error("--rtl-unit ", o.rtl_units.front(), ": puts a unit in RTL into the model: leave out --backend ",
+               o.backend);
   }
   for (const std::string& name : o.compare) {
     if (name != "graph" && name != "reference" && name != "rtl") {

@@ -77,9 +77,9 @@ struct CpOutputs {
   bool raise_ar = false;
   int ar_queue = 0;
   FetchBurst ar;
-  bool quiet = false;  // every queue exhausted, nothing in flight: the section is done
+  bool quiet = false;       // every queue exhausted, nothing in flight: the section is done
   bool reset_done = false;  // a soft reset is asked for and nothing is in flight: all state is cleared at the edge
-  bool stuck = false;  // every queue exhausted, halted or waiting for a semaphore, nothing in flight, not quiet
+  bool stuck = false;       // every queue exhausted, halted or waiting for a semaphore, nothing in flight, not quiet
 };
 
 struct CpFault {

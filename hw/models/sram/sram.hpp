@@ -22,8 +22,8 @@ class SramClient {
 };
 
 struct SramOptions {
-  bool no_shortcuts = false;  // nobody is private
-  bool ideal = false;         // nobody is refused
+  bool no_shortcuts = false;                            // nobody is private
+  bool ideal = false;                                   // nobody is refused
   std::function<void(int port, Cycles n)> on_conflict;  // see Sram::lost; may be empty
 };
 

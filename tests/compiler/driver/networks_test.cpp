@@ -59,8 +59,8 @@ TEST(Networks, MobilenetOnA1000AndJ5) {
   for (const char* name : {"a1000", "j5"}) (void)compiled(testing::mobilenet_v2(), isa::load_chip(name));
 }
 
-// Its large maps leave little SRAM for prefetch while the convolutions run, and 120 MB of classifier weights follow; the
-// prediction knows refresh (8 %), the bound does not.
+// Its large maps leave little SRAM for prefetch while the convolutions run, and 120 MB of classifier weights follow;
+// the prediction knows refresh (8 %), the bound does not.
 TEST(Networks, Vgg19OnA1000) {
   const isa::ChipConfig chip = isa::load_chip("a1000");
   const isa::Program program = compiled(testing::vgg19(), chip);
