@@ -17,7 +17,7 @@ SIZES = [256, 512, 1024, 2048, 4096, 8192, 16384]  # KiB of SRAM
 BANKS = 64
 CHANNELS = [1, 4, 16]
 SCHEDULES = ["naive", "layer", "fused"]
-# The targets: network, KiB, most moved / compulsory.
+# Targets: network, KiB, most moved / compulsory.
 TARGETS = [("resnet50", 8192, 1.02), ("resnet50", 1024, 1.10), ("resnet50", 512, 1.30),
            ("resnet18_720p_op17", 4096, 1.03), ("resnet18_720p_op17", 2048, 1.30),
            ("vgg16", 8192, None), ("pointpillars_rpn_kitti_496x432_op11", 8192, None)]
