@@ -83,6 +83,12 @@ TEST(Refusal, tensors_that_do_not_add_up) {
             "m.onnx: initialiser 'w' stands there twice");
 }
 
+TEST(Refusal, constants_without_a_value) {
+  EXPECT_EQ(changed([](ModelMaker& m) { m.node("Constant", {}, {"c"}, "nothing"); }),
+            "m.onnx: node 'nothing' (Constant): expected one output and one of the attributes value, value_float, "
+            "value_floats, value_int, value_ints");
+}
+
 TEST(Refusal, graphs_without_nodes_or_outputs) {
   EXPECT_EQ(changed([](ModelMaker& m) { m.model.mutable_graph()->clear_node(); }),
             "m.onnx: the graph has no nodes: expected at least one");

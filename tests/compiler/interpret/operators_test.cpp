@@ -57,6 +57,35 @@ TEST(Operators, EinsumSumsOverTheLettersTheResultLacks) {
             "node 'n' (Einsum): equation 'ijk->i': operand 0 has rank 2, expected 3");
 }
 
+TEST(Operators, UnknownModesAreNamed) {
+  const Tensor x = float_tensor({1, 1, 2, 2}, {1, 2, 3, 4}), scales = float_tensor({4}, {1, 1, 2, 2});
+  const auto resize = [&](const char* key, const char* value) {
+    return message_of([&] { (void)run(node_of("Resize", {{key, std::string(value)}}), {&x, nullptr, &scales}); });
+  };
+  EXPECT_EQ(resize("mode", "nearest"), "no error");
+  EXPECT_EQ(resize("mode", "area"), "node 'n' (Resize): mode 'area': expected nearest, linear or cubic");
+  EXPECT_EQ(resize("nearest_mode", "up"),
+            "node 'n' (Resize): nearest_mode 'up': expected round_prefer_floor, round_prefer_ceil, floor or ceil");
+  EXPECT_EQ(resize("coordinate_transformation_mode", "tf_crop"),
+            "node 'n' (Resize): coordinate_transformation_mode 'tf_crop' is not supported: expected half_pixel, "
+            "half_pixel_symmetric, pytorch_half_pixel, asymmetric or align_corners");
+}
+
+TEST(Operators, WhatANodeLacksIsNamed) {
+  const Tensor x = float_tensor({1}, {1});
+  EXPECT_EQ(message_of([&] { (void)run(node_of("Constant"), {}); }),
+            "node 'n' (Constant): has no value, value_float, value_floats, value_int or value_ints");
+  EXPECT_EQ(message_of([&] { (void)run(node_of("MatMul"), {&x}); }), "node 'n' (MatMul): input 1 is missing");
+}
+
+TEST(Operators, QuantizesToBytesOrWords) {
+  const Tensor x = float_tensor({1}, {1}), scale = float_tensor({}, {1}), zero = int32_tensor({}, {0});
+  EXPECT_EQ(message_of([&] {
+              (void)run(node_of("QuantizeLinear"), {&x, &scale, &zero});
+            }),
+            "node 'n' (QuantizeLinear): quantised type int32: expected int8, uint8, int16 or uint16");
+}
+
 TEST(Operators, GridSampleAtCornersAndBetween) {
   const Tensor x = float_tensor({1, 1, 2, 2}, {1, 2, 3, 4});
   const Tensor grid = float_tensor({1, 1, 3, 2}, {0, 0, -1, -1, 3, 0});
