@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <string>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "compiler/interpret/qgraph_interpreter.hpp"
 #include "compiler/ir/builder.hpp"
@@ -301,6 +303,35 @@ TEST(Lower, QLinearConvScalesOfAnotherTypeOrLengthAreNamed) {
             "node 'qconv' (QLinearConv): input 4 is float32 with 3 elements: expected float32 with 1 or 2");
   EXPECT_EQ(error_of(scale, float_tensor({2}, {7.0F, 8.0F})),
             "node 'qconv' (QLinearConv): input 8 is float32 with 2 elements: expected int32 with 1 or 2");
+}
+
+TEST(Calibration, SaysWhatItLacks) {
+  GraphBuilder bytes("g");
+  bytes.output(bytes.node("Abs", {bytes.input("x", {1, 2}, DType::u8)}));
+  const Graph graph = shaped(&bytes);
+  EXPECT_EQ(message_of([&] { (void)random_calibration(graph, 1); }),
+            "input x: type uint8 has no random sample: give one with --calib");
+  const std::filesystem::path empty =
+      std::filesystem::temp_directory_path() / ("tessera_no_samples_" + std::to_string(::getpid()));
+  std::filesystem::create_directory(empty);
+  EXPECT_EQ(message_of([&] { (void)read_calibration(graph, empty); }),
+            empty.string() + ": no .npz file in this directory: expected at least one");
+  std::filesystem::remove(empty);
+}
+
+TEST(QuantizeTensor, RefusesWhatIsNoNumber) {
+  QTensor as;
+  as.name = "x";
+  as.dtype = DType::i8;
+  as.scale = 0.5;
+  EXPECT_EQ(quantize_tensor(as, float_tensor({2}, {1.0F, 2.0F})).bytes, (std::vector<std::uint8_t>{2, 4}));
+  EXPECT_EQ(message_of([&] {
+              (void)quantize_tensor(as, float_tensor({2}, {1.0F, std::nanf("")}));
+            }),
+            "input x: element 1 is not a number");
+  as.dtype = DType::i64;
+  EXPECT_EQ(message_of([&] { (void)quantize_tensor(as, float_tensor({1}, {1.0F})); }),
+            "input x: found float32, expected int64");
 }
 
 TEST(Lower, ConcatOfTwoScalesRequantizes) {
