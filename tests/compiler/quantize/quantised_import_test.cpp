@@ -327,5 +327,17 @@ TEST(QuantisedRefusals, pairs_that_do_not_match) {
             "node 'y' (QuantizeLinear): its input k is a constant: expected it folded");
 }
 
+TEST(QuantisedRefusals, outputs_that_are_constants) {
+  GraphBuilder b("g");
+  b.input("x", {2});
+  b.output(b.constant("c", float_tensor({2}, {1, 2})));
+  try {
+    (void)lower(prepared(&b));
+    FAIL() << "no error";
+  } catch (const UserError& e) {
+    EXPECT_STREQ(e.what(), "output c: it is a constant: expected a computed value");
+  }
+}
+
 }  // namespace
 }  // namespace tessera::compiler
