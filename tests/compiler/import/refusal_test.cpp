@@ -189,5 +189,29 @@ TEST(Refusal, old_operators_without_what_they_need) {
   EXPECT_EQ(of(9, "BatchNormalization", {"x", "x"}), "node 'n' (BatchNormalization, opset 9): expected five inputs");
 }
 
+TEST(Refusal, what_only_older_or_newer_opsets_say) {
+  const auto of = [](std::int64_t opset, const char* op, const std::vector<std::string>& inputs, auto edit) {
+    return changed([&](ModelMaker& m) {
+      m.model.mutable_opset_import(0)->set_version(opset);
+      edit(m.node(op, inputs, {"z"}, "n"));
+    });
+  };
+  EXPECT_EQ(
+      of(5, "Cast", {"x"},
+         [](onnx::NodeProto& node) {
+           auto& to = *node.add_attribute();
+           to.set_name("to");
+           to.set_type(onnx::AttributeProto::STRING);
+           to.set_s("FLOAT");
+         }),
+      "node 'n' (Cast, opset 5): the type stands in words: expected a number as since opset 6; convert the model");
+  EXPECT_EQ(of(5, "Upsample", {"x"}, [](onnx::NodeProto&) {}),
+            "node 'n' (Upsample, opset 5): scales in two attributes: expected opset 7 or newer; convert the model");
+  EXPECT_EQ(
+      of(21, "DequantizeLinear", {"x", "x"}, [](onnx::NodeProto& node) { set_int(node, "block_size", 16); }),
+      "node 'n' (DequantizeLinear, opset 21): scales a block of elements (block_size) are not supported: expected "
+      "one scale, or one a channel");
+}
+
 }  // namespace
 }  // namespace tessera::compiler
