@@ -33,6 +33,18 @@ bool leave_memory(isa::Instruction& instruction, isa::FaultCause cause, Random& 
   return false;
 }
 
+/// Sets the last bit of a word in which no field uses it: in others that may be another legal instruction.
+void spoil_word(isa::QueueStream& stream, Random& random) {
+  const std::size_t instructions = decode_stream(stream).size();
+  for (;;) {
+    isa::QueueStream spoilt = stream;
+    spoilt.words[random.below(spoilt.words.size())].back() |= 0x80;
+    if (decode_stream(spoilt).size() == instructions) continue;
+    stream = std::move(spoilt);
+    return;
+  }
+}
+
 /// Its signals become two that a semaphore cannot hold, in two instructions that follow.
 void overflow(Instructions& instructions, std::size_t at) {
   isa::Nop nop;
@@ -58,11 +70,10 @@ isa::Program with_fault(isa::Program program, isa::FaultCause cause, Random& ran
       // The last free wait; what it waits for has no other waiter and no signal.
       instructions[at].header.waits.back() = {62, 1};
       break;
-    case isa::FaultCause::illegal_word: {
+    case isa::FaultCause::illegal_word:
       encode_stream(instructions, stream);
-      stream.words[random.below(stream.words.size())][63] |= 0x80;
+      spoil_word(stream, random);
       return program;
-    }
     case isa::FaultCause::dram_limit:
     case isa::FaultCause::sram_range: {
       std::size_t victim = at;

@@ -37,6 +37,24 @@ TEST(Faults, EveryCauseEndsBothSidesInTheSameCycle) {
   }
 }
 
+// A bit that a field uses makes another legal instruction of the word, which the RTL may not even take.
+TEST(Faults, AnIllegalWordIsOne) {
+  const isa::ChipConfig chip = isa::load_chip("tiny");
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    const isa::Program program = with_fault(random_program(chip, seed, 20), isa::FaultCause::illegal_word, random);
+    int illegal = 0;
+    for (const isa::Section& section : program.sections) {
+      for (const isa::QueueStream& stream : section.streams) {
+        std::size_t words = 0;
+        for (const isa::Instruction& one : decode_stream(stream)) words += isa::encode(one).size();
+        illegal += words < stream.words.size() ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(illegal, 1) << seed;
+  }
+}
+
 TEST(BinsOfInstructions, FollowFromTheFieldTable) {
   Bins bins;
   const std::vector<std::string> before = bins.unfilled();
