@@ -9,6 +9,7 @@ hw/rtl/tessera_loops.sv
 hw/rtl/tessera_burst_walk.sv
 hw/rtl/tessera_row_walk.sv
 hw/rtl/tessera_nop.sv
+hw/rtl/tessera_popping.sv
 hw/rtl/tessera_dma_address.sv
 hw/rtl/tessera_dma_issue.sv
 hw/rtl/tessera_load.sv

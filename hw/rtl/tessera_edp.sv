@@ -245,29 +245,18 @@ module tessera_edp (
   end
 
   // ---- popping
-  logic done_q, nop_busy, nop_done;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) done_q <= 1'b0;
-    else done_q <= engine_moves && writing.valid && writing.last;
-  end
-
-  tessera_nop u_nop (
+  tessera_popping u_popping (
     .clk_i,
     .rst_ni,
-    .start_i(start_nop_i),
-    .cycles_i(nop_cycles_i),
-    .busy_o(nop_busy),
-    .done_o(nop_done)
+    .start_i,
+    .start_nop_i,
+    .nop_cycles_i,
+    .active_i(active),
+    .finishes_i(engine_moves && writing.valid && writing.last),
+    .ready_o,
+    .busy_o,
+    .done_o
   );
-
-  assign busy_o = active || nop_busy;
-  assign ready_o = !busy_o;
-  assign done_o = done_q || nop_done;
-
-  EdpStartReady: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      (start_i || start_nop_i) |-> ready_o)
-  else $error("popped an instruction while busy");
 
   always_ff @(posedge clk_i) begin
     if (rst_ni && pooling.constant && pooling.part == '0) begin

@@ -195,8 +195,6 @@ module tessera_reorder (
     for (int unsigned k = 0; k < Latency; k++) active |= pipe_q[k].valid;
   end
 
-  logic done_q, nop_busy, nop_done;
-
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       copy_q <= '0;
@@ -208,9 +206,7 @@ module tessera_reorder (
       source_q <= '0;
       line_q <= '0;
       strb_q <= '0;
-      done_q <= 1'b0;
     end else begin
-      done_q <= engine_moves && writing.valid && writing.last;
       if (start_i) begin
         copy_q <= copy_i;
         place_q <= first_place(copy_i);
@@ -235,18 +231,18 @@ module tessera_reorder (
   end
 
   // ---- popping
-  tessera_nop u_nop (
+  tessera_popping u_popping (
     .clk_i,
     .rst_ni,
-    .start_i(start_nop_i),
-    .cycles_i(nop_cycles_i),
-    .busy_o(nop_busy),
-    .done_o(nop_done)
+    .start_i,
+    .start_nop_i,
+    .nop_cycles_i,
+    .active_i(active),
+    .finishes_i(engine_moves && writing.valid && writing.last),
+    .ready_o,
+    .busy_o,
+    .done_o
   );
-
-  assign busy_o = active || nop_busy;
-  assign ready_o = !busy_o;
-  assign done_o = done_q || nop_done;
 
   ReorderDataInTime: assert property (@(posedge clk_i) disable iff (!rst_ni)
       write_o.valid && writing.fresh |-> data_valid)
@@ -255,9 +251,5 @@ module tessera_reorder (
   ReorderStepFits: assert property (@(posedge clk_i) disable iff (!rst_ni)
       stepping_q |-> step_ends)
   else $error("a step has more bytes than a line: outside the slice");
-
-  ReorderStartReady: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      (start_i || start_nop_i) |-> ready_o)
-  else $error("popped an instruction while busy");
 
 endmodule
