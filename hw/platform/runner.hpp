@@ -83,7 +83,6 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
   std::size_t section_ = 0;
   bool in_host_step_ = false;
   Cycles host_end_ = 0;
-  int remote_pending_ = 0;                     // global signals on their way
   std::array<int, hw::kSemaphores> waiter_{};  // core that waits for a global semaphore, -1: none
   std::exception_ptr failure_;                 // what the run ends with
   bool finished_ = false;
