@@ -1,13 +1,11 @@
 // The commands that show, force and price the compiler's choices, as others script against them.
-#include <array>
-#include <cstdio>
 #include <filesystem>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
 
 #include "hw/common/file.hpp"
+#include "tests/e2e/tessera_command.hpp"
 
 namespace tessera {
 namespace {
@@ -15,34 +13,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-struct Answer {
-  int code = -1;
-  std::string text;
-};
-
-Answer tessera_command(const std::string& arguments) {
-  Answer answer;
-  FILE* pipe = popen((std::string(TESSERA_COMMAND) + " " + arguments + " 2>&1").c_str(), "r");
-  std::array<char, 4096> block;
-  while (const std::size_t n = fread(block.data(), 1, block.size(), pipe)) answer.text.append(block.data(), n);
-  answer.code = WEXITSTATUS(pclose(pipe));
-  return answer;
-}
-
-void expect_parts(const Answer& answer, int code, const std::vector<std::string>& parts) {
-  EXPECT_EQ(answer.code, code) << answer.text;
-  for (const std::string& part : parts) {
-    EXPECT_NE(answer.text.find(part), std::string::npos) << "'" << part << "' is not in:\n" << answer.text;
-  }
-}
-
 class Choices : public testing::Test {
  protected:
   void SetUp() override {
-    dir_ = fs::path(testing::TempDir()) /
-           (std::string("tessera_choices_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(dir_);
-    fs::create_directories(dir_);
+    dir_ = workplace();
     net_ = (dir_ / "net.onnx").string();
     ASSERT_EQ(tessera_command("zoo build squeezenet -o " + net_).code, 0);
   }

@@ -1,52 +1,20 @@
 // The command as others script against it: exit codes, one message that says where and what is legal, nothing left
 // behind, and JSON that two runs write alike.
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
 
 #include "hw/common/file.hpp"
+#include "tests/e2e/tessera_command.hpp"
 
 namespace tessera {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Answer {
-  int code = -1;
-  std::string text;  // both streams
-};
-
-Answer tessera_command(const std::string& arguments) {
-  Answer answer;
-  FILE* pipe = popen((std::string(TESSERA_COMMAND) + " " + arguments + " 2>&1").c_str(), "r");
-  std::array<char, 4096> block;
-  while (const std::size_t n = fread(block.data(), 1, block.size(), pipe)) answer.text.append(block.data(), n);
-  answer.code = WEXITSTATUS(pclose(pipe));
-  return answer;
-}
-
-/// An empty folder of this test's own.
-fs::path workplace() {
-  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  const fs::path dir = fs::path(testing::TempDir()) / (std::string("tessera_") + test->name());
-  fs::remove_all(dir);
-  fs::create_directories(dir);
-  return dir;
-}
-
 std::string data(const char* name) { return std::string(TESSERA_TEST_DATA) + "/" + name; }
-
-void expect_parts(const Answer& answer, int code, const std::vector<std::string>& parts) {
-  EXPECT_EQ(answer.code, code) << answer.text;
-  for (const std::string& part : parts) {
-    EXPECT_NE(answer.text.find(part), std::string::npos) << "'" << part << "' is not in:\n" << answer.text;
-  }
-}
 
 TEST(Command, AStuckProgramNamesTheWaitForCycle) {
   const fs::path dir = workplace();

@@ -1,6 +1,4 @@
 // `tessera dram` as others script against it: fields of the report, the commands file, exit codes and messages.
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -8,9 +6,9 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
 
 #include "hw/common/file.hpp"
+#include "tests/e2e/tessera_command.hpp"
 
 namespace tessera {
 namespace {
@@ -20,26 +18,10 @@ using nlohmann::json;
 
 class DramCommand : public testing::Test {
  protected:
-  struct Answer {
-    int code = -1;
-    std::string text;  // both streams
-  };
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    dir_ = fs::path(testing::TempDir()) / (std::string("tessera_dram_") + test->name());
-    fs::remove_all(dir_);
-    fs::create_directories(dir_);
-  }
+  void SetUp() override { dir_ = workplace(); }
   Answer dram(const std::string& trace, const std::string& options) const {
     std::ofstream(dir_ / "t.txt") << trace;
-    Answer answer;
-    const std::string line =
-        std::string(TESSERA_COMMAND) + " dram " + (dir_ / "t.txt").string() + " --chip a1000 " + options + " 2>&1";
-    FILE* pipe = popen(line.c_str(), "r");
-    std::array<char, 4096> block;
-    while (const std::size_t n = fread(block.data(), 1, block.size(), pipe)) answer.text.append(block.data(), n);
-    answer.code = WEXITSTATUS(pclose(pipe));
-    return answer;
+    return tessera_command("dram " + (dir_ / "t.txt").string() + " --chip a1000 " + options);
   }
   json report(const std::string& trace, const std::string& options) const {
     const Answer answer = dram(trace, options + " --report " + path("r.json"));
