@@ -4,26 +4,13 @@
 #include <cmath>
 
 #include "compiler/host/host_step.hpp"
+#include "compiler/schedule/constants.hpp"
 #include "compiler/schedule/tile.hpp"
 #include "hw/common/units.hpp"
 #include "isa/semantics/layout.hpp"
 
 namespace tessera::compiler {
 namespace {
-
-constexpr Bytes kTableBytes = 256;
-
-Bytes dram_bytes_of(const Layer& layer, isa::ConvMode mode, std::int64_t fold, const isa::ChipConfig& chip) {
-  semantics::ConvShape s;
-  s.cin = layer.in.c;
-  s.cout = layer.out.c;
-  s.groups = layer.node->groups;
-  s.kh = layer.kh;
-  s.kw = layer.kw;
-  s.mode = mode;
-  s.fold = fold;
-  return semantics::WeightLayout(s, chip).dram_bytes();
-}
 
 /// Weights and parameters of a layer, useful and as they lie: of the modes that are legal, the smaller.
 void constants_of(const Layer& layer, const isa::ChipConfig& chip, LayerBound& out) {
@@ -32,15 +19,16 @@ void constants_of(const Layer& layer, const isa::ChipConfig& chip, LayerBound& o
   if (layer.kind == LayerKind::conv) {
     out.bytes.weights = layer.out.c * (layer.in.c / node.groups) * layer.kh * layer.kw;
     out.bytes.params = semantics::kParamBytes * layer.out.c;
-    padded = dram_bytes_of(layer, layer.mode, 1, chip);
+    padded = weight_layout(layer, chip).dram_bytes();
     if (node.groups == 1 && layer.in.c <= chip.conv.cin_lanes && layer.kw > 1) {
-      const std::int64_t fold = semantics::max_fold(layer.in.c, layer.kw, chip);
-      padded = std::min(padded, dram_bytes_of(layer, isa::ConvMode::fold, fold, chip));
+      Layer folded = layer;
+      folded.mode = isa::ConvMode::fold;
+      folded.fold = semantics::max_fold(layer.in.c, layer.kw, chip);
+      padded = std::min(padded, weight_layout(folded, chip).dram_bytes());
     }
   } else if (layer.kind == LayerKind::gemm) {
-    const bool columns = !node.bias.empty() || node.scales.size() > 1;
     if (node.inputs.size() == 1) padded = out.bytes.weights = node.k * node.n;
-    if (columns) out.bytes.params = semantics::kParamBytes * node.n;
+    if (per_column(node)) out.bytes.params = semantics::kParamBytes * node.n;
   } else if (layer.kind == LayerKind::edp && node.op == QOp::average_pool) {
     out.bytes.params = semantics::kAverageEntryBytes * (global_average(layer) ? 1 : layer.kh * layer.kw);
   } else if (layer.kind == LayerKind::edp && node.op == QOp::table) {

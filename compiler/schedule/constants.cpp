@@ -10,19 +10,6 @@ namespace tessera::compiler {
 namespace {
 
 constexpr std::int64_t kAlign = 256;  // a DRAM interleave granule; at least a line of every chip
-constexpr std::int64_t kTableBytes = 256;
-
-semantics::ConvShape shape_of(const Layer& layer) {
-  semantics::ConvShape s;
-  s.cin = layer.in.c;
-  s.cout = layer.out.c;
-  s.groups = layer.node->groups;
-  s.kh = layer.kh;
-  s.kw = layer.kw;
-  s.fold = layer.mode == isa::ConvMode::fold ? layer.fold : 1;
-  s.mode = layer.mode;
-  return s;
-}
 
 std::vector<semantics::QuantizedScale> scales_of(const std::vector<QScale>& scales) {
   std::vector<semantics::QuantizedScale> out;
@@ -48,6 +35,18 @@ std::vector<QScale> average_entries(const Layer& layer) {
 }
 
 }  // namespace
+
+semantics::WeightLayout weight_layout(const Layer& layer, const isa::ChipConfig& chip) {
+  semantics::ConvShape s;
+  s.cin = layer.in.c;
+  s.cout = layer.out.c;
+  s.groups = layer.node->groups;
+  s.kh = layer.kh;
+  s.kw = layer.kw;
+  s.fold = layer.mode == isa::ConvMode::fold ? layer.fold : 1;
+  s.mode = layer.mode;
+  return {s, chip};
+}
 
 bool per_column(const QNode& node) { return !node.bias.empty() || node.scales.size() > 1; }
 
@@ -75,7 +74,7 @@ Constants place_constants(const LayerGraph& graph, const isa::ChipConfig& chip) 
     const Layer& layer = graph.layers[i];
     LayerConstants& c = out.layers[i];
     if (layer.kind == LayerKind::conv) {
-      c.layout.emplace(shape_of(layer), chip);
+      c.layout.emplace(weight_layout(layer, chip));
       c.cout_lanes = chip.conv.cout_lanes;
       c.weights_offset = place(c.layout->dram_bytes());
       c.useful_weight_bytes = c.useful_weights(0, layer.out.c);

@@ -34,6 +34,11 @@ struct Constants {
   std::int64_t useful_bytes = 0;  // compulsory: weights, parameters, tables without padding
 };
 
+inline constexpr std::int64_t kTableBytes = 256;  // of an int8 table
+
+/// How a convolution's weights lie, in the layer's mode.
+[[nodiscard]] semantics::WeightLayout weight_layout(const Layer& layer, const isa::ChipConfig& chip);
+
 /// A product's requantisation takes parameters by column.
 [[nodiscard]] bool per_column(const QNode& node);
 
