@@ -48,6 +48,17 @@ class Driver : public sc_core::sc_module, public CpListener {
   }
 };
 
+/// A unit that never has work, with an account that the test sets.
+class Accountable : public IssueTarget {
+ public:
+  UnitAccount counts;
+  [[nodiscard]] bool ready(bool) const override { return true; }
+  [[nodiscard]] bool busy() const override { return false; }
+  void start(const isa::Instruction&, Cycles, std::uint64_t) override { FAIL() << "nothing is issued"; }
+  [[nodiscard]] const UnitAccount& account() const override { return counts; }
+  [[nodiscard]] Cycles stepped_cycles() const override { return 0; }
+};
+
 struct Bench {
   tlm_base::Simulation simulation;
   Driver driver{"driver"};
@@ -109,6 +120,45 @@ TEST(CpControl, DebugReadsHaveNoSideEffects) {
   EXPECT_EQ(bench.driver.debug_read(reg::kCycleLow, value), 4u);  // would latch cycle_high
   EXPECT_EQ(bench.driver.debug_read(4000, value), 0u);
   EXPECT_EQ(bench.read(reg::kStatus) & 1u, 0u);
+}
+
+// The counters of a unit are of one moment, that of the write of counter_select: 64 bits each, low word first.
+TEST(CpControl, CountersAreLatchedWhenAUnitIsSelected) {
+  constexpr int kUnit = 4;
+  constexpr auto kSelected = static_cast<std::uint32_t>(kUnit);
+  Bench bench;
+  Accountable unit;
+  bench.cp.attach(kUnit, unit);
+  const auto set = [&](Cycles step) {
+    unit.counts.busy = (Cycles{1} << 40) + step;
+    for (std::size_t c = 0; c < kStallCauses; ++c) {
+      unit.counts.stall[c] = (static_cast<Cycles>(c + 2) << 33) + step * static_cast<Cycles>(c + 3);
+    }
+  };
+  const auto counter = [&](std::size_t index) {
+    const std::uint32_t at = reg::kCounter + 8 * static_cast<std::uint32_t>(index);
+    return bench.read(at) + (std::uint64_t{bench.read(at + 4)} << 32);
+  };
+  const auto expect = [&](Cycles step) {
+    EXPECT_EQ(counter(0), (std::uint64_t{1} << 40) + step);
+    for (std::size_t c = 0; c < kStallCauses; ++c) {
+      EXPECT_EQ(counter(1 + c), (static_cast<std::uint64_t>(c + 2) << 33) + step * (c + 3)) << c;
+    }
+  };
+  set(1);
+  EXPECT_EQ(counter(0), 0u);  // nothing was selected yet
+  ASSERT_EQ(bench.write(reg::kCounterSelect, kSelected), tlm::TLM_OK_RESPONSE);
+  EXPECT_EQ(bench.read(reg::kCounterSelect), kSelected);
+  expect(1);
+  set(1000);
+  expect(1);  // as latched
+  ASSERT_EQ(bench.write(reg::kCounterSelect, kSelected), tlm::TLM_OK_RESPONSE);
+  expect(1000);
+  for (const std::uint32_t nobody : {kSelected + 1, 999u}) {  // a queue without a unit, no queue
+    ASSERT_EQ(bench.write(reg::kCounterSelect, kSelected), tlm::TLM_OK_RESPONSE);
+    ASSERT_EQ(bench.write(reg::kCounterSelect, nobody), tlm::TLM_OK_RESPONSE);
+    for (std::size_t i = 0; i <= kStallCauses; ++i) EXPECT_EQ(counter(i), 0u) << nobody;
+  }
 }
 
 }  // namespace
