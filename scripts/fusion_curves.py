@@ -22,6 +22,8 @@ TARGETS = [("resnet50", 8192, 1.02), ("resnet50", 1024, 1.10), ("resnet50", 512,
            ("resnet18_720p_op17", 4096, 1.03), ("resnet18_720p_op17", 2048, 1.30),
            ("vgg16", 8192, None), ("pointpillars_rpn_kitti_496x432_op11", 8192, None)]
 CANDIDATES = [("resnet50", 512), ("mobilenet_v2", 1024), ("resnet18_720p_op17", 2048)]
+COVERED, GROUP_ERROR = 0.95, 0.15
+DEPTHWISE = "mobilenet_v2"
 NVDLA_KIB = 69871  # ResNet-50, layer by layer, published
 
 
@@ -199,6 +201,51 @@ def prediction(run):
         ["network", "channels", "layer", "predicted", "error", "fused", "predicted", "error"], rows)
 
 
+def group_prediction(run):
+    """The dearest groups until they cover COVERED of the cycles, each with its error."""
+    rows = []
+    for name in PREDICTED:
+        for channels in CHANNELS:
+            report = run.simulate(name, "fused", channels=channels)
+            if not good(report):
+                rows.append([name, str(channels), cycles_cell(report)] + ["-"] * 4)
+                continue
+            spans = sorted(((g["end_cycle"] - g["start_cycle"], g.get("predicted_cycles", 0), g["name"])
+                            for g in report["groups"] if g["layers"]), reverse=True)
+            covered, dear = 0, []
+            for span in spans:
+                if covered >= COVERED * report["cycles"]:
+                    break
+                covered += span[0]
+                dear.append((abs(span[1] / span[0] - 1), span))
+            inside = sum(span[0] for error, span in dear if error <= GROUP_ERROR)
+            worst = max(dear, default=(0, (0, 0, "-")))
+            rows.append([name, str(channels), str(len(dear)), str(sum(error <= GROUP_ERROR for error, _ in dear)),
+                         f"{100 * inside / max(1, covered):.0f} %", f"{100 * worst[0]:.0f} %",
+                         f"{worst[1][2]}: {worst[1][1]:,} for {worst[1][0]:,}"])
+    return ["## Prediction of groups", "", f"Groups of the fused schedule that cover {100 * COVERED:.0f} % of the cycles (target: each within "
+            f"{100 * GROUP_ERROR:.0f} %). A group's time begins where the groups before it end, in the prediction as in the "
+            "run; so a weight that comes later than expected is an error of two groups.", ""] + table(
+        ["network", "channels", "groups", "within", "of their cycles", "worst", "which"], rows)
+
+
+def depthwise(run):
+    report, rows = run.simulate(DEPTHWISE, "fused"), []
+    for layer in report["layers"] if good(report) else []:
+        limit = layer.get("limit")
+        if limit is None or layer["macs_useful"] == 0 or "depthwise" not in layer["name"]:
+            continue
+        busy = sum(cycles for unit, cycles in layer["busy"].items() if "conv" in unit)
+        parts = {part: limit[part] for part in ("array", "window", "weights", "drain")}
+        rows.append([layer["name"]] + [f"{cycles:,}" for cycles in parts.values()] +
+                    [limit["by"], f"{limit['cycles']:,}", f"{busy:,}", ratio(busy, max(parts.values()))])
+    return ["## Depthwise layers", "", f"{DEPTHWISE}, engine cycles (both engines together): what the layer's instructions would take if only "
+            "one part of the engine took time (array: the mode's closed form; window: port A, pixels of a line that meet in a window "
+            "bank one after the other; weights: port W; drain: port O), their closed form, and what the engines were busy. "
+            "The report's `layers[].limit` has these for every convolution.", ""] + table(
+        ["layer", "array", "window", "weights", "drain", "limit", "closed form", "busy", "busy / limit"], rows)
+
+
 def candidates(run):
     """What the search finds under other efforts and depths: the five best by prediction, simulated."""
     ways = [["--effort", str(e)] for e in (0, 2, 3)] + [["--fuse-depth", str(d)] for d in (1, 2, 3, 4, 6)]
@@ -253,7 +300,7 @@ def draw(data):
 
 
 PARTS = {"targets": targets, "schedules": schedules, "lookahead": lookahead, "prediction": prediction,
-         "candidates": candidates, "curves": curves}
+         "groups": group_prediction, "depthwise": depthwise, "candidates": candidates, "curves": curves}
 
 
 def main():

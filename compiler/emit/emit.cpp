@@ -67,6 +67,10 @@ class Emitter {
     program.schedule = options_.schedule;
     program.predicted.cycles = estimate_.cycles();
     program.predicted.dram_bytes = dram_bytes_;
+    for (std::size_t layer = 0; layer < estimate_.layer_ends().size(); ++layer) {
+      Cycles& end = program.groups[program.layers[layer].group].predicted_end;
+      end = std::max(end, estimate_.layer_ends()[layer]);
+    }
     place_instructions();
     return std::move(program);
   }
@@ -90,7 +94,7 @@ class Emitter {
       elements += count(t);
       bytes += count(t);
     }
-    estimate_.host(elements, bytes);
+    estimate_.host(step.layer, elements, bytes);
     dram_bytes_ += bytes;
   }
 

@@ -120,13 +120,20 @@ void Estimate::section(const std::vector<WorkItem>& items, const std::vector<std
       queue_free[lane] = finish[i];
     }
     queue_finish[lane] = finish[i];
+    ends(item.layer, finish[i]);
     end = std::max(end, finish[i]);
   }
   now_ = end;
 }
 
-void Estimate::host(std::int64_t elements, std::int64_t bytes) {
+void Estimate::host(std::size_t layer, std::int64_t elements, std::int64_t bytes) {
   now_ += host::host_step_cycles(chip_, elements, bytes);
+  ends(layer, now_);
+}
+
+void Estimate::ends(std::size_t layer, Cycles end) {
+  if (layer >= layer_ends_.size()) layer_ends_.resize(layer + 1, 0);
+  layer_ends_[layer] = std::max(layer_ends_[layer], end);
 }
 
 }  // namespace tessera::compiler

@@ -20,18 +20,22 @@ class Estimate {
   void section(const std::vector<WorkItem>& items, const std::vector<std::vector<std::int32_t>>& producers,
                bool one_at_a_time);
   /// Adds a host step that moves `bytes` and handles `elements`.
-  void host(std::int64_t elements, std::int64_t bytes);
+  void host(std::size_t layer, std::int64_t elements, std::int64_t bytes);
 
   [[nodiscard]] Cycles cycles() const { return now_; }
+  /// When the last instruction of each layer ends; shorter than the layers by those at the end that have none.
+  [[nodiscard]] const std::vector<Cycles>& layer_ends() const { return layer_ends_; }
 
  private:
   [[nodiscard]] Cycles duration(const WorkItem& item) const;
+  void ends(std::size_t layer, Cycles end);
   [[nodiscard]] Cycles meeting(const std::vector<WorkItem>& items, std::size_t i) const;
   const isa::ChipConfig& chip_;
   double bytes_per_cycle_ = 1;
   DramCalendar dram_;
   Cycles latency_ = 0;  // of a lone DRAM access, queue to data
   Cycles now_ = 0;
+  std::vector<Cycles> layer_ends_;
 };
 
 /// Bytes that a LOAD or STORE moves through DRAM.

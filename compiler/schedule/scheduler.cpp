@@ -393,7 +393,7 @@ class Maker {
         break;
     }
     if (!goes_on) {
-      p.groups.push_back({info.name});
+      p.groups.push_back({info.name, 0});
     } else if (const std::string first = p.layers[group_first(i)].name; !continues_group(i + 1)) {
       p.groups.back().name = first + " .. " + info.name;
     }

@@ -512,7 +512,7 @@ class Assembler {
       layer.name = "layer" + std::to_string(i);
       program_.layers.push_back(std::move(layer));
     }
-    program_.groups.push_back({"program"});
+    program_.groups.push_back({"program", 0});
     for (Section& section : program_.sections) {
       for (QueueStream& stream : section.streams) {
         if (instructions_of(stream) != stream.info.size()) {

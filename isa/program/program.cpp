@@ -141,7 +141,7 @@ std::string meta_json(const Program& program, std::uint64_t program_checksum) {
   }
   Json groups = Json::array();
   for (const GroupInfo& group : program.groups) {
-    groups.push_back({{"name", group.name}});
+    groups.push_back({{"name", group.name}, {"predicted_end", group.predicted_end}});
   }
   Json inputs = Json::array();
   for (const TensorRef& t : program.inputs) {
@@ -299,7 +299,9 @@ void read_meta(const fs::path& path, std::uint64_t program_checksum, Program& pr
     program.layers.push_back(std::move(info));
   }
   for (ConfigReader& group : meta.objects("groups")) {
-    program.groups.push_back({group.text("name")});
+    const std::string name = group.text("name");
+    // Programs from before it was written have none.
+    program.groups.push_back({name, group.has("predicted_end") ? group.integer("predicted_end", kCount) : 0});
     group.finish();
   }
   for (std::size_t i = 0; i < program.layers.size(); ++i) {

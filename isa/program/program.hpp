@@ -95,6 +95,7 @@ struct LayerInfo {
 };
 struct GroupInfo {
   std::string name;
+  Cycles predicted_end = 0;  // of the group's last instruction; 0: not predicted
 };
 
 struct Prediction {

@@ -8,6 +8,7 @@
 
 #include "hw/common/error.hpp"
 #include "runtime/command/command.hpp"
+#include "runtime/report/limits.hpp"
 #include "runtime/session/front_end.hpp"
 
 namespace tessera::runtime {
@@ -26,6 +27,7 @@ struct Choice {
   std::int64_t width = 0, height = 0;
   Cycles cycles = 0, layer_cycles = 0;
   Bytes bytes = 0;
+  LayerLimits limit;  // of a layer on the convolution engines
 };
 
 std::vector<std::int64_t> ints(const compiler::Node& node, const char* key) { return node.ints_attr(key, {}); }
@@ -41,7 +43,8 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
 }
 
 /// UserError: no layer of the program runs the node.
-Choice choice_of(const compiler::Compiled& compiled, const std::string& node, const std::string& what) {
+Choice choice_of(const compiler::Compiled& compiled, const isa::ChipConfig& chip, const std::string& node,
+                 const std::string& what) {
   Choice c;
   c.what = what;
   const isa::Program& program = compiled.program;
@@ -56,6 +59,7 @@ Choice choice_of(const compiler::Compiled& compiled, const std::string& node, co
   c.unit = layer->unit;
   c.layer = layer->name;
   c.group = program.groups.at(layer->group).name;
+  c.limit = layer_limits(program, chip).at(static_cast<std::size_t>(layer - program.layers.begin()));
   for (const isa::LayerInfo& other : program.layers) {
     if (other.group == layer->group && !holds(c.members, other.name)) c.members.push_back(other.name);
   }
@@ -76,17 +80,19 @@ Choice choice_of(const compiler::Compiled& compiled, const std::string& node, co
 
 json choice_json(const Choice& c) {
   if (!c.refusal.empty()) return {{"choice", c.what}, {"refused", c.refusal}};
-  return {{"choice", c.what},
-          {"schedule", c.schedule},
-          {"layer", c.layer},
-          {"unit", c.unit},
-          {"group", c.group},
-          {"group_layers", c.members},
-          {"tile_rows", c.tile_rows},
-          {"tile_channels", c.tile_channels},
-          {"engine_split", c.split},
-          {"layer_cycles", c.layer_cycles},
-          {"predicted", {{"cycles", c.cycles}, {"dram_bytes", c.bytes}}}};
+  json out = {{"choice", c.what},
+              {"schedule", c.schedule},
+              {"layer", c.layer},
+              {"unit", c.unit},
+              {"group", c.group},
+              {"group_layers", c.members},
+              {"tile_rows", c.tile_rows},
+              {"tile_channels", c.tile_channels},
+              {"engine_split", c.split},
+              {"layer_cycles", c.layer_cycles},
+              {"predicted", {{"cycles", c.cycles}, {"dram_bytes", c.bytes}}}};
+  if (c.limit.cycles > 0) out["limit"] = limit_json(c.limit);
+  return out;
 }
 
 std::string list(const std::vector<std::int64_t>& values) {
@@ -118,7 +124,7 @@ class Explainer {
   }
 
   std::vector<Choice> choices() {
-    std::vector<Choice> all = {choice_of(schedule_model(prepared_, model_, options_), node_, "chosen")};
+    std::vector<Choice> all = {choice_of(schedule_model(prepared_, model_, options_), prepared_.chip, node_, "chosen")};
     const Choice chosen = all.front();
     CompileOptions other = options_;
     other.schedule = "layer";
@@ -151,7 +157,7 @@ class Explainer {
 
   Choice attempt(const CompileOptions& options, const std::string& what) const {
     try {
-      return choice_of(schedule_model(prepared_, model_, options), node_, what);
+      return choice_of(schedule_model(prepared_, model_, options), prepared_.chip, node_, what);
     } catch (const UserError& error) {
       Choice c;
       c.what = what;
@@ -188,6 +194,13 @@ void print(const std::vector<Choice>& choices, const std::string& node) {
   std::printf("\ntile %s rows x %s channels; engines share by %s; about %lld cycles of the unit\n",
               list(chosen.tile_rows).c_str(), list(chosen.tile_channels).c_str(),
               chosen.split.empty() ? "-" : chosen.split.front().c_str(), static_cast<long long>(chosen.layer_cycles));
+  if (chosen.limit.cycles > 0) {
+    const hw::ConvLimits& parts = chosen.limit.parts;
+    std::printf("%lld cycles of the engines: array %lld, window %lld, weights %lld, drain %lld; the limit is %s\n",
+                static_cast<long long>(chosen.limit.cycles), static_cast<long long>(parts.array),
+                static_cast<long long>(parts.window), static_cast<long long>(parts.weights),
+                static_cast<long long>(parts.drain), parts.longest());
+  }
   std::printf("%-26s %6s %9s %9s %12s %9s %14s\n", "choice", "group", "rows", "channels", "cycles", "", "DRAM bytes");
   for (const Choice& c : choices) std::fputs(row(c, chosen).c_str(), stdout);
   std::printf("cycles and bytes: of the whole network, predicted\n");

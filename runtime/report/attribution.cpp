@@ -115,25 +115,29 @@ void span_groups(const ReportInput& in, Attribution& out) {
     span.dram_write += out.layers[i].dram_write;
     if (out.layers[i].end > 0) first = std::min(first, out.layers[i].start);
   }
-  GroupSpan start{"start", {}, 0, std::min(first, in.result.cycles), in.result.fetch_bytes / in.frames, 0};
-  Cycles at = start.end;
+  GroupSpan start{"start", {}, 0, std::min(first, in.result.cycles), in.result.fetch_bytes / in.frames, 0, 0};
+  Cycles at = start.end, predicted = 0;
   out.groups.push_back(start);
-  for (GroupSpan& span : spans) {
+  for (std::size_t g = 0; g < spans.size(); ++g) {
+    GroupSpan& span = spans[g];
+    const Cycles predicted_end = std::max(predicted, in.program.groups[g].predicted_end);
+    span.predicted = predicted_end - predicted;
+    predicted = predicted_end;
     span.start = at;
     span.end = std::max(at, std::min(span.end, in.result.cycles));
     at = span.end;
     out.groups.push_back(span);
   }
   const Cycles first_end = std::max(at, out.first_frame_cycles);
-  GroupSpan end{
-      "end", {}, at, first_end, in.result.host_read_bytes / in.frames, in.result.host_write_bytes / in.frames};
+  GroupSpan end{"end", {}, at, first_end, in.result.host_read_bytes / in.frames, in.result.host_write_bytes / in.frames,
+                0};
   if (in.frames == 1) {
     give_rest(in.result, out.groups, &end);
     out.groups.push_back(end);
     return;
   }
   out.groups.push_back(end);
-  GroupSpan later{"frames 2.." + std::to_string(in.frames), {}, first_end, in.result.cycles, 0, 0};
+  GroupSpan later{"frames 2.." + std::to_string(in.frames), {}, first_end, in.result.cycles, 0, 0, 0};
   give_rest(in.result, out.groups, &later);
   out.groups.push_back(later);
 }

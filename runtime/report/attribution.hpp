@@ -27,6 +27,7 @@ struct GroupSpan {
   Cycles end = 0;
   Bytes dram_read = 0;
   Bytes dram_write = 0;
+  Cycles predicted = 0;  // what the compiler expects between the ends; 0: nothing
 };
 
 struct Attribution {

@@ -7,6 +7,7 @@
 #include "hw/common/error.hpp"
 #include "isa/isa.hpp"
 #include "runtime/report/attribution.hpp"
+#include "runtime/report/limits.hpp"
 #include "runtime/version.hpp"
 
 namespace tessera::runtime {
@@ -109,6 +110,7 @@ json dram_json(const ReportInput& in, const Attribution& attribution) {
 
 json layers_json(const ReportInput& in, const Attribution& attribution) {
   json out = json::array();
+  const std::vector<LayerLimits> limits = layer_limits(in.program, in.chip);
   for (std::size_t i = 0; i < in.program.layers.size(); ++i) {
     const isa::LayerInfo& layer = in.program.layers[i];
     const LayerTotals& totals = attribution.layers[i];
@@ -127,6 +129,7 @@ json layers_json(const ReportInput& in, const Attribution& attribution) {
                    {"dram_write_bytes", totals.dram_write},
                    {"busy", busy},
                    {"stall", stalls_json(totals.stall)}});
+    if (limits[i].cycles > 0) out.back()["limit"] = limit_json(limits[i]);
   }
   return out;
 }
@@ -143,6 +146,7 @@ json groups_json(const ReportInput& in, const Attribution& attribution) {
                    {"end_cycle", g.end},
                    {"dram_read_bytes", g.dram_read},
                    {"dram_write_bytes", g.dram_write}});
+    if (g.predicted > 0) out.back()["predicted_cycles"] = g.predicted;
   }
   TESSERA_CHECK(at == in.result.cycles, "groups end at ", at, ", the run at ", in.result.cycles);
   return out;

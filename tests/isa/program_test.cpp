@@ -100,6 +100,7 @@ TEST_F(ProgramFiles, WhatIsWrittenReadsBack) {
   EXPECT_EQ(read.layers[0].fused, wrote.layers[0].fused);
   EXPECT_EQ(read.layers[1].group, 1);
   ASSERT_EQ(read.groups.size(), 2U);
+  EXPECT_EQ(read.groups[1].predicted_end, 90);
   const QueueStream& load = read.sections[0].streams[0];
   ASSERT_EQ(load.info.size(), 2U);
   EXPECT_EQ(load.info[0].useful_bytes, 101);

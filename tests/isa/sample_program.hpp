@@ -93,7 +93,7 @@ inline Program sample_program() {
   p.sram_peak_bytes = 2048;
   p.predicted = {12345, 678};
   p.layers = {{"conv \"a\"", "Conv", "conv0", 0, 1000, {"relu", "bn"}}, {"b", "Softmax", "host", 1, 0, {}}};
-  p.groups = {{"g0"}, {"g1"}};
+  p.groups = {{"g0", 7}, {"g1", 90}};
   return p;
 }
 

@@ -26,6 +26,9 @@ struct HandMadeRun {
     conv.cin = 5;
     conv.groups = 1;
     conv.kh = conv.kw = 1;
+    conv.gx = conv.gy = 2;
+    conv.in_h = 2;
+    conv.in_w = 3;
     isa::Load load;
     load.row_bytes = 64;
     load.group_bytes = 64;
@@ -47,7 +50,7 @@ struct HandMadeRun {
     program.schedule = "layer";
     program.macs_useful = 240;
     program.layers = {{"first", "Conv", "conv0", 0, 120, {}}, {"second", "Conv", "conv0", 1, 120, {}}};
-    program.groups = {{"first"}, {"second"}};
+    program.groups = {{"first", 48}, {"second", 47}};
     program.compulsory_read = 120;
 
     result.cycles = 100;
@@ -93,6 +96,25 @@ TEST(Report, BytesByKindSumToWhatWasMovedAndPaddingIsTheRest) {
   EXPECT_EQ(report.at("dram").at("read_bytes"), 384);
 }
 
+// Each layer has one 1x1 CONV of 2 x 3 pixels, 5 channels to 4, on 4 x 4 lanes and 2 pixels: two cin tiles of 4 steps
+// each (2 rows, 2 groups), 6 pixels in 4 lines of two blocks, 2 x 2 + parameter lines of weights, 4 lines of output.
+TEST(Report, ALayerSaysWhatItsConvolutionComesUpAgainst) {
+  HandMadeRun run;
+  const nlohmann::json layers = build_report(run.input()).at("layers");
+  ASSERT_EQ(layers.size(), 2u);
+  for (const nlohmann::json& layer : layers) {
+    const nlohmann::json& limit = layer.at("limit");
+    EXPECT_EQ(limit.at("array"), 2 * 4);
+    EXPECT_EQ(limit.at("window"), 2 * 4);
+    EXPECT_EQ(limit.at("weights"), 2 * 2 + 4 * 12 / 8);
+    EXPECT_EQ(limit.at("drain"), 4);
+    EXPECT_EQ(limit.at("by"), "weights");
+    EXPECT_GE(limit.at("cycles"), 10);
+  }
+  for (isa::QueueStream& stream : run.program.sections[0].streams) stream.info.clear();
+  EXPECT_FALSE(build_report(run.input()).at("layers")[0].contains("limit")) << "assembled: no layers are known";
+}
+
 TEST(Report, GroupsTileTheRunWithoutGap) {
   const nlohmann::json groups = build_report(HandMadeRun().input()).at("groups");
   ASSERT_EQ(groups.size(), 4u);
@@ -101,6 +123,8 @@ TEST(Report, GroupsTileTheRunWithoutGap) {
   EXPECT_EQ(groups[1].at("end_cycle"), 50);
   EXPECT_EQ(groups[2].at("start_cycle"), 50);
   EXPECT_EQ(groups[3].at("end_cycle"), 100);
+  EXPECT_EQ(groups[1].at("predicted_cycles"), 48);
+  EXPECT_FALSE(groups[2].contains("predicted_cycles")) << "expected to end under the first";
 }
 
 TEST(Report, BytesOfTheGroupsAreThoseOfTheRunAlsoWithFrames) {

@@ -1,5 +1,7 @@
 #include "hw/models/conv/cost.hpp"
 
+#include <algorithm>
+
 #include "hw/common/error.hpp"
 #include "hw/models/conv/geometry.hpp"
 #include "isa/semantics/legal.hpp"
@@ -63,6 +65,40 @@ ConvCost conv_cost(const isa::Conv& conv, const isa::ChipConfig& chip) {
   cost.tiles = geometry.tile_count();
   cost.weight_lines = geometry.weight_lines_total();
   return cost;
+}
+
+const char* ConvLimits::longest() const {
+  const Cycles longest = most();
+  return array == longest ? "array" : window == longest ? "window" : weights == longest ? "weights" : "drain";
+}
+
+Cycles ConvLimits::most() const { return std::max({array, window, weights, drain}); }
+
+ConvLimits& ConvLimits::operator+=(const ConvLimits& other) {
+  array += other.array;
+  window += other.window;
+  weights += other.weights;
+  drain += other.drain;
+  return *this;
+}
+
+ConvLimits conv_limits(const isa::Conv& conv, const isa::ChipConfig& chip) {
+  const ConvGeometry geometry(conv, chip, ConvGeometry::Detail::cost);
+  ConvLimits limits;
+  limits.array = geometry.compute_steps();
+  limits.weights = geometry.weight_lines_total();
+  ConvTile tile = geometry.first();
+  limits.window = geometry.fill_cycles(tile, 0);
+  for (bool more = true; more;) {
+    for (std::int64_t k = 1; k < geometry.cin_tiles(tile); ++k) limits.window += geometry.fill_cycles(tile, k);
+    for (std::int64_t t = 0; t < geometry.channels(tile).tiles; ++t) limits.weights += geometry.param_lines(tile, t);
+    limits.drain += geometry.drain_cycles(tile);
+    ConvTile next = tile;
+    more = geometry.advance(next);
+    if (more) limits.window += geometry.next_fill_cycles(tile, next);
+    tile = next;
+  }
+  return limits;
 }
 
 }  // namespace tessera::hw

@@ -31,4 +31,18 @@ struct ConvCost {
 };
 [[nodiscard]] ConvCost conv_cost(const isa::Conv& conv, const isa::ChipConfig& chip);
 
+/// What an instruction would take if only one of the engine's parts took time. The parts work side by side, so none is
+/// longer than `conv_cycles`; what that is above the longest is prologue, last drain, skew and parts taking turns.
+struct ConvLimits {
+  Cycles array = 0;    // the mode's closed form: steps of the MAC array
+  Cycles window = 0;   // port A: lines into the window, pixels that meet in a window bank one after the other
+  Cycles weights = 0;  // port W: weight and parameter lines
+  Cycles drain = 0;    // ports O and R: output lines
+  /// The longest: "array", "window", "weights" or "drain", the first of equals.
+  [[nodiscard]] const char* longest() const;
+  [[nodiscard]] Cycles most() const;
+  ConvLimits& operator+=(const ConvLimits& other);
+};
+[[nodiscard]] ConvLimits conv_limits(const isa::Conv& conv, const isa::ChipConfig& chip);
+
 }  // namespace tessera::hw

@@ -1,4 +1,5 @@
 #include <chrono>
+#include <numeric>
 #include <optional>
 
 #include "conv_oracle.hpp"
@@ -288,10 +289,14 @@ TEST_P(ConvRandom, PlanAgreesWithOracle) {
     // Window lines: once for each phase that needs another window than the phase before.
     std::map<std::uint32_t, int> reads;
     std::int64_t weight_lines = 0;
+    ConvLimits limits;
     for (std::size_t p = 0; p < oracle.phases.size(); ++p) {
       const oracle::Phase& phase = oracle.phases[p];
       std::vector<std::array<int, 3>> lines;
-      if (p == 0 || !(oracle.phases[p - 1].window == phase.window)) oracle.fill(phase.window, &lines);
+      if (p == 0 || !(oracle.phases[p - 1].window == phase.window)) limits.window += oracle.fill(phase.window, &lines);
+      limits.array += phase.steps * static_cast<Cycles>(phase.weights.size());
+      if (phase.first) limits.weights += std::accumulate(phase.params.begin(), phase.params.end(), Cycles{0});
+      if (phase.last) limits.drain += phase.drain;
       for (const auto& line : lines) reads[map_line(conv.in, line)]++;
       for (const auto& slot : phase.weights) {
         weight_lines += static_cast<std::int64_t>(slot.size());
@@ -299,6 +304,13 @@ TEST_P(ConvRandom, PlanAgreesWithOracle) {
       }
     }
     EXPECT_EQ(cost.weight_lines, weight_lines);
+    limits.weights += weight_lines;
+    const ConvLimits found = conv_limits(conv, config);
+    EXPECT_EQ(found.array, limits.array);
+    EXPECT_EQ(found.window, limits.window);
+    EXPECT_EQ(found.weights, limits.weights);
+    EXPECT_EQ(found.drain, limits.drain);
+    EXPECT_LE(found.most(), cost.cycles) << found.longest();
     for (const auto& [line, times] : count.reads) {
       if (line < bank || (line >= 3 * bank && line < 4 * bank)) {
         EXPECT_EQ(reads[line], times) << "line " << line;
