@@ -5,6 +5,7 @@
 
 #include "compiler/host/host_step.hpp"
 #include "compiler/schedule/constants.hpp"
+#include "compiler/schedule/conv_modes.hpp"
 #include "compiler/schedule/tile.hpp"
 #include "hw/common/units.hpp"
 #include "isa/semantics/layout.hpp"
@@ -13,19 +14,15 @@ namespace tessera::compiler {
 namespace {
 
 /// Weights and parameters of a layer, useful and as they lie: of the modes that are legal, the smaller.
-void constants_of(const Layer& layer, const isa::ChipConfig& chip, LayerBound& out) {
+void constants_of(const Layer& layer, const LayerGraph& graph, const isa::ChipConfig& chip, LayerBound& out) {
   const QNode& node = *layer.node;
   Bytes padded = 0;
   if (layer.kind == LayerKind::conv) {
     out.bytes.weights = layer.out.c * (layer.in.c / node.groups) * layer.kh * layer.kw;
     out.bytes.params = semantics::kParamBytes * layer.out.c;
     padded = weight_layout(layer, chip).dram_bytes();
-    if (node.groups == 1 && layer.in.c <= chip.conv.cin_lanes && layer.kw > 1) {
-      Layer folded = layer;
-      folded.mode = isa::ConvMode::fold;
-      folded.fold = semantics::max_fold(layer.in.c, layer.kw, chip);
-      padded = std::min(padded, weight_layout(folded, chip).dram_bytes());
-    }
+    for (const Layer& form : conv_forms(layer, graph, chip))
+      padded = std::min(padded, weight_layout(form, chip).dram_bytes());
   } else if (layer.kind == LayerKind::gemm) {
     if (node.inputs.size() == 1) padded = out.bytes.weights = node.k * node.n;
     if (per_column(node)) out.bytes.params = semantics::kParamBytes * node.n;
@@ -113,7 +110,7 @@ class Bounder {
       out_.host_cycles += bound.host_cycles;
       streamed.host = static_cast<double>(bound.host_cycles);
     }
-    constants_of(layer, chip_, bound);
+    constants_of(layer, layers_, chip_, bound);
     streamed.bytes = static_cast<double>(bound.stream_bytes);
     add_work(layer, bound.mapping, chip_, streamed);
     out_.bytes.weights += bound.bytes.weights;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/schedule/conv_modes.hpp"
 #include "compiler/schedule/tile.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
@@ -177,7 +178,8 @@ void MappingSearch::consider_mode(Layer layer, const LayerGraph& graph, Mapping&
     const isa::PixelShape& shape = chip_.conv.pixel_shapes[c.pixel_shape];
     best_so_far.text =
         detail::concat(mode_name(c.mode), c.mode == isa::ConvMode::fold ? detail::concat(" ", +c.fold) : "", ", ",
-                       shape.px, "x", shape.py, " pixels, tile ", +c.gx, "x", +c.gy, "x", +c.t,
+                       layer.columns > 1 ? detail::concat(layer.columns, " columns as channels, ") : "", shape.px, "x",
+                       shape.py, " pixels, tile ", +c.gx, "x", +c.gy, "x", +c.t,
                        c.order == isa::ConvOrder::pixels_outer ? ", pixels outer, " : ", channels outer, ", split);
   };
   const std::vector<Rows> all_rows = pieces_of(height, kMostRows), all_channels = {{0, channels}};
@@ -213,17 +215,14 @@ void MappingSearch::consider_mode(Layer layer, const LayerGraph& graph, Mapping&
 
 Mapping MappingSearch::convolution(const Layer& layer, const LayerGraph& graph) {
   Mapping m;
-  consider_mode(layer, graph, m);
-  if (layer.node->groups == 1 && layer.in.c <= chip_.conv.cin_lanes && layer.kw > 1) {
-    Layer folded = layer;
-    folded.mode = isa::ConvMode::fold;
-    folded.fold = semantics::max_fold(layer.in.c, layer.kw, chip_);
-    consider_mode(folded, graph, m);
-  }
   const std::int64_t px = semantics::pixels_per_line(chip_), line = chip_.sram.line_bytes;
-  m.ports.activations = layer.in.n * ceil_div(layer.in.c, chip_.layout.channel_block) *
-                        touched(layer.in.h, layer.out.h, layer.kh, layer.sy, layer.dy, layer.pad_top, 1) *
-                        touched(layer.in.w, layer.out.w, layer.kw, layer.sx, layer.dx, layer.pad_left, px) * line;
+  for (const Layer& form : conv_forms(layer, graph, chip_)) {
+    consider_mode(form, graph, m);
+    const Bytes read = form.in.n * ceil_div(form.in.c, chip_.layout.channel_block) *
+                       touched(form.in.h, form.out.h, form.kh, form.sy, form.dy, form.pad_top, 1) *
+                       touched(form.in.w, form.out.w, form.kw, form.sx, form.dx, form.pad_left, px) * line;
+    if (m.ports.activations == 0 || read < m.ports.activations) m.ports.activations = read;
+  }
   m.ports.output = layer.out.n * map_lines(layer.out, chip_) * line;
   if (layer.residual != nullptr) m.ports.residual = m.ports.output;
   set_limit(m, chip_.conv.engines * chip_.cores, line);

@@ -10,7 +10,8 @@ namespace {
 
 bool is_add(const QNode& node) { return node.op == QOp::add; }
 bool is_concat(const QNode& node) { return node.op == QOp::concat; }
-bool is_conv(const QNode& node) { return node.op == QOp::conv; }
+bool is_product(const QNode& node) { return node.op == QOp::conv && node.kh == 1 && node.kw == 1 && node.sx == 1; }
+bool is_strided(const QNode& node) { return node.op == QOp::conv && node.sx > 1; }
 bool is_move(const QNode& node) { return node.op == QOp::move; }
 
 std::string legal_names() {
@@ -38,7 +39,13 @@ const std::vector<IntegerPass>& integer_passes() {
       {"concat-in-place", "Parts of a Concat are written where they lie in it.",
        "Legal for parts that start on a channel block and that no import makes.", nullptr, is_concat},
       {"flatten-as-kernel", "A fully connected layer behind a Flatten reads the map, with a kernel of the map's size.",
-       "Legal where the map fits the convolution's window.", nullptr, is_conv},
+       "Legal where the map fits the convolution's window.", nullptr, is_product},
+      {"columns-as-channels",
+       "A convolution of few input channels and a stride reads neighbouring columns of an image in DRAM as channels of "
+       "one pixel.",
+       "Legal where it alone reads the image, in NCHW order, the columns divide its stride and fit one channel block: "
+       "weights for columns outside its kernel are the zero point.",
+       nullptr, is_strided},
       {"transpose-into-matmul", "A product reads its operand through the Transpose in front of it.",
        "Legal where the Transpose permutes batch, rows and columns and nobody else needs its result.", nullptr,
        is_move},

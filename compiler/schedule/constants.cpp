@@ -59,7 +59,7 @@ std::int64_t LayerConstants::weight_offset(std::int64_t c) const {
 
 std::int64_t LayerConstants::useful_weights(std::int64_t first, std::int64_t end) const {
   const semantics::ConvShape& s = layout->shape();
-  return (end - first) * (s.cin / s.groups) * s.kh * s.kw;
+  return (end - first) * ((s.cin / s.groups) * s.kh * s.kw - added_weights);
 }
 
 Constants place_constants(const LayerGraph& graph, const isa::ChipConfig& chip) {
@@ -76,6 +76,7 @@ Constants place_constants(const LayerGraph& graph, const isa::ChipConfig& chip) 
     if (layer.kind == LayerKind::conv) {
       c.layout.emplace(weight_layout(layer, chip));
       c.cout_lanes = chip.conv.cout_lanes;
+      c.added_weights = layer.added_weights;
       c.weights_offset = place(c.layout->dram_bytes());
       c.useful_weight_bytes = c.useful_weights(0, layer.out.c);
       c.params_bytes = semantics::kParamBytes * layer.out.c;

@@ -17,6 +17,7 @@ struct LayerConstants {
   std::int64_t cout_lanes = 1;
   std::int64_t weights_offset = 0;       // in the weights buffer
   std::int64_t useful_weight_bytes = 0;  // without padding lanes
+  std::int64_t added_weights = 0;        // Layer::added_weights
   std::int64_t matrix_bytes = 0;         // gemm: the constant operand as it lies in the node, at weights_offset
   std::int64_t params_offset = 0, params_bytes = 0;
   std::int64_t table_offset = 0, table_bytes = 0;

@@ -147,6 +147,18 @@ std::vector<DmaPiece> straight_image_pieces(const DramMap& map, std::int64_t n, 
       pieces.push_back(
           piece(map.base_register, dram, sram, row_bytes, group_bytes, group_stride, outer, middle, inner));
     };
+    if (map.columns > 1) {
+      TESSERA_CHECK(channels.count() == map.shape.c && view_channel == 0 && map.shape.c * map.columns <= cb,
+                    "columns of a part of an image, or of several blocks, as channels");
+      const std::int64_t s = map.columns;
+      const Loop by_channel{map.shape.c, plane, s};
+      if (w % s == 0 && sram_row == w / s * cb && rows.count() * w <= kLongestRow) {
+        add(rows.count() * w, s, cb, {}, {}, by_channel);
+      } else {
+        add(w, s, cb, {}, by_channel, {rows.count(), w, sram_row});
+      }
+      continue;
+    }
     const Loop by_lane{lanes, plane, 1};
     const Loop by_block{run.blocks, cb * plane, sram_block};
     if (map.nhwc && lanes == map.shape.c) {  // whole pixels follow each other

@@ -22,7 +22,8 @@ struct DramMap {
   std::uint8_t base_register = 0;
   std::int64_t offset = 0;
   MapShape shape;
-  bool nhwc = false;  // an image with the channels of a pixel next to each other
+  bool nhwc = false;         // an image with the channels of a pixel next to each other
+  std::int64_t columns = 1;  // an NCHW image: so many neighbouring columns are channels of one pixel in SRAM
 };
 
 /// Bytes of a blocked map in DRAM: like in SRAM, but the last channel block holds only its real channels.
@@ -33,7 +34,8 @@ struct DramMap {
                                                    const Rows& channels, const SramView& view,
                                                    const isa::ChipConfig& chip);
 
-/// The same for an NCHW (or NHWC) image; channel c of the image is channel c + view_channel of the view.
+/// The same for an NCHW (or NHWC) image; channel c of the image is channel c + view_channel of the view. With columns
+/// as channels all channels of the image go to one block of the view, from its first channel on.
 [[nodiscard]] std::vector<DmaPiece> image_pieces(const DramMap& map, std::int64_t n, const Rows& rows,
                                                  const Rows& channels, const SramView& view, std::int64_t view_channel,
                                                  const isa::ChipConfig& chip);

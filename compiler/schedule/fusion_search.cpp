@@ -426,7 +426,7 @@ void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {
       }
       if (r.read && root(r.root).imported) {
         const Root& image = root(r.root);
-        imports += static_cast<double>(image.shape.c * buffer_lines(image, image.shape.h, chip_)) /
+        imports += static_cast<double>(image.shape.c / image.columns * buffer_lines(image, image.shape.h, chip_)) /
                    static_cast<double>(ceil_div(image.shape.c, chip_.layout.channel_block));
       }
       if (r.written && !r.inside) bytes += map_bytes(r.root);

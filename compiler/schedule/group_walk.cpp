@@ -125,8 +125,7 @@ void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int6
     Rows rest = chunk.rows;
     if (root.imported && rest.count() > 1) {
       const Rows half{rest.first, rest.first + rest.count() / 2};
-      if (import_reordered(chunk.layer, graph_.images[static_cast<std::size_t>(root.image)], chunk.root, n, half,
-                           view_of(chunk.root))) {
+      if (import_reordered(chunk.layer, chunk.root, n, half, view_of(chunk.root))) {
         rest.first = half.end;
       }
     }

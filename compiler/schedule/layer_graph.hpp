@@ -46,12 +46,14 @@ struct Root {
   std::string name;
   bool imported = false;  // its values come from images (graph input, host step, view through DRAM), not from a layer
   int image = -1;         // imported: index into LayerGraph::images
-  bool channels_last = false;  // imported: the image holds it pixel by pixel
-  int first_layer = -1;        // layer that writes it first (imported: reads it first)
-  int last_layer = -1;         // layer that touches it last
-  bool read = false;           // some layer reads it
-  bool crosses = false;        // a wished boundary lies in its life: it goes through DRAM
-  bool keep = false;           // wished: it stays in SRAM
+  bool channels_last = false;    // imported: the image holds it pixel by pixel
+  std::int64_t columns = 1;      // imported: neighbouring columns of the image that are channels (conv_modes.hpp)
+  std::int64_t image_width = 0;  // imported, with columns as channels: the image's
+  int first_layer = -1;          // layer that writes it first (imported: reads it first)
+  int last_layer = -1;           // layer that touches it last
+  bool read = false;             // some layer reads it
+  bool crosses = false;          // a wished boundary lies in its life: it goes through DRAM
+  bool keep = false;             // wished: it stays in SRAM
 };
 
 /// A tensor in DRAM in the order of its ONNX shape (linear), unpadded.
@@ -102,7 +104,9 @@ struct Layer {
   bool swapped = false;  // elementwise: the node's second operand is the instruction's first
   isa::ConvMode mode = isa::ConvMode::dense;
   std::int64_t fold = 1;
-  std::int64_t wished_rows = 0;  // of a tile, by the user's wish; 0: free
+  std::int64_t columns = 1;        // conv: neighbouring columns of an image that are channels of operand 0
+  std::int64_t added_weights = 0;  // of the kernel of an output channel: zeros that the node's model has not
+  std::int64_t wished_rows = 0;    // of a tile, by the user's wish; 0: free
 };
 
 struct LayerGraph {

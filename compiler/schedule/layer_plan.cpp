@@ -121,7 +121,7 @@ class Planner {
       const auto bytes = static_cast<double>(operand_rows * part.count() * width);
       double cycles = bytes / bandwidth;
       if (site_.input_image[i]) {  // one line write for the pixels of a line and channel
-        cycles = std::max(cycles, static_cast<double>(operand_rows * part.count() * row_lines));
+        cycles = std::max(cycles, static_cast<double>(operand_rows * part.count() / layer_.columns * row_lines));
       }
       const bool again = channels_outer || layer_.kind != LayerKind::conv;
       p.bytes += bytes * row_tiles * (again ? channel_tiles : 1);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "compiler/schedule/constants.hpp"
+#include "compiler/schedule/conv_modes.hpp"
 #include "compiler/schedule/layer_graph.hpp"
 #include "compiler/schedule/sections.hpp"
 #include "compiler/schedule/unit_cost.hpp"
@@ -23,35 +24,6 @@ constexpr int kMostSearches = 24;
 constexpr int kLastFailures = 24;  // the same, when none is left to spill
 constexpr int kMostFailures = 8;   // of a layer's plan to fragmentation, before a map is spilled for it
 
-/// Dense or folded: whichever the engine does faster on a strip of the layer.
-void choose_modes(LayerGraph& graph, UnitCost& cost) {
-  const isa::ChipConfig& chip = cost.chip();
-  for (Layer& layer : graph.layers) {
-    if (layer.kind != LayerKind::conv) continue;
-    Tile strip;
-    strip.rows = {0, std::min<std::int64_t>(layer.out.h, 8)};
-    strip.channels = {0, layer.out.c};
-    if (layer.node->groups == 1 && 2 * layer.in.c <= chip.conv.cin_lanes && layer.kw > 1) {
-      isa::Conv dense = conv_geometry(layer, graph, strip);
-      const auto dense_cycles = cost.choose(dense);
-      layer.mode = isa::ConvMode::fold;
-      layer.fold = semantics::max_fold(layer.in.c, layer.kw, chip);
-      isa::Conv fold = conv_geometry(layer, graph, strip);
-      const auto fold_cycles = cost.choose(fold);
-      if (!fold_cycles || (dense_cycles && *dense_cycles <= *fold_cycles)) {
-        layer.mode = isa::ConvMode::dense;
-        layer.fold = 1;
-      }
-    }
-    strip.rows.end = 1;
-    isa::Conv one = conv_geometry(layer, graph, strip);
-    if (!cost.choose(one)) {
-      user_error(layer.node->name, ": ", layer.node->onnx_op, " with kernel ", layer.kh, "x", layer.kw,
-                 " does not fit the convolution engine: ", cost.why());
-    }
-  }
-}
-
 class Maker {
  public:
   Maker(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options)
@@ -65,7 +37,7 @@ class Maker {
       used_ = {};
       layers_ = build_layers(graph_, chip_, through_dram);
       apply_wishes(layers_, options_.wishes, chip_);
-      choose_modes(layers_, cost_);
+      choose_modes(layers_, cost_, options_.nhwc_inputs);
       constants_ = place_constants(layers_, chip_);
       place_images();
       if (options_.nhwc_inputs) check_nhwc();

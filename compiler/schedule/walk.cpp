@@ -11,11 +11,6 @@
 namespace tessera::compiler {
 namespace {
 
-constexpr std::int64_t kImportChunks = 8;  // LOADs of a graph input that stays in SRAM, so that its reader starts early
-
-constexpr double kReorderGain = 2.0;  // line writes per DRAM cycle from which REORDER takes an import over
-constexpr std::int64_t kLongestRawRow = 1 << 23;
-
 std::uint8_t base_of(isa::BufferKind kind) { return isa::base_register_of(kind); }
 
 }  // namespace
@@ -165,84 +160,6 @@ void Walk::place_output(int id) {
   for (const int t : l.inputs) place_root(id, graph_.values[static_cast<std::size_t>(t)].root, true);
   write_over(id);
   place_root(id, l.output_root, true);
-}
-
-/// LOADs of imported maps that stay in SRAM and that this layer reads first.
-void Walk::import_resident(int id) {
-  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
-  for (const int t : l.inputs) {
-    const int index = graph_.values[static_cast<std::size_t>(t)].root;
-    const Root& root = graph_.roots[static_cast<std::size_t>(index)];
-    RootState& s = roots_[static_cast<std::size_t>(index)];
-    if (!root.imported || !resident(index) || s.filled) continue;
-    s.filled = true;
-    const Image& image = graph_.images[static_cast<std::size_t>(root.image)];
-    for (std::int64_t n = 0; n < root.shape.n; ++n) {
-      bool mine = false;  // LOAD's chunk
-      for (const Rows& rows : cut({0, root.shape.h}, kImportChunks, 1)) {
-        if (!mine && import_reordered(id, image, index, n, rows, resident_view(index, n))) {
-          mine = choices_.share_imports;
-          continue;
-        }
-        mine = false;
-        for (const DmaPiece& piece : image_pieces(image_map(image, root.shape, root.channels_last), n, rows,
-                                                  {0, root.shape.c}, resident_view(index, n), 0, chip_)) {
-          WorkItem& load = item(0, isa::QueueId::load, id);
-          load.kind = image_traffic(image);
-          load.useful_bytes = piece.bytes;
-          load.tile = detail::concat(root.name, " rows ", rows.first, "..", rows.end - 1);
-          load.body = piece.body;
-        }
-      }
-    }
-  }
-}
-
-/// LOAD writes an NCHW image pixel by pixel, a line for each channel of its few pixels. Where that takes longer than
-/// the bytes need on the DRAM, the rows come as they lie and REORDER puts them in place, so that LOAD is free for
-/// weights.
-bool Walk::import_reordered(int id, const Image& image, int root, std::int64_t n, const Rows& rows,
-                            const SramView& to) {
-  const MapShape& s = graph_.roots[static_cast<std::size_t>(root)].shape;
-  const DramMap map = image_map(image, s, graph_.roots[static_cast<std::size_t>(root)].channels_last);
-  const std::int64_t cb = chip_.layout.channel_block;
-  const std::int64_t line = chip_.sram.line_bytes;
-  const double line_writes = static_cast<double>(rows.count() * s.c * to.row_lines);
-  const double beats = static_cast<double>(rows.count() * s.c * s.w) / cost_.dram_bytes_per_cycle();
-  const std::int64_t plane_lines = ceil_div(rows.count() * s.w, line);
-  if (map.nhwc || line_writes < kReorderGain * beats || s.c > cb || rows.count() * s.w >= kLongestRawRow ||
-      spaces_[0].largest_free() < 2 * plane_lines * s.c) {
-    return false;
-  }
-  LineRange raw = take(id, 0, plane_lines * s.c, Fit::oldest, "raw rows");
-  const std::string text =
-      detail::concat(graph_.roots[static_cast<std::size_t>(root)].name, " rows ", rows.first, "..", rows.end - 1);
-  for (const DmaPiece& piece : raw_pieces(map, n, rows, raw.first * line, plane_lines * line)) {
-    WorkItem& load = item(0, isa::QueueId::load, id);
-    load.kind = image_traffic(image);
-    load.useful_bytes = piece.bytes;
-    load.tile = text;
-    load.body = piece.body;
-  }
-  for (const Rows& run : to.straight(rows)) {
-    isa::Reorder reorder;
-    put(reorder.src_base, raw.first * line + (run.first - rows.first) * s.w);
-    put(reorder.dst_base, to.line_of(run.first, 0) * line);
-    put(reorder.run_bytes, 1);
-    const auto loop = [&](std::size_t d, std::int64_t count, std::int64_t src, std::int64_t dst) {
-      put(reorder.dims[d].count, count);
-      put(reorder.dims[d].src_stride, src);
-      put(reorder.dims[d].dst_stride, dst);
-    };
-    loop(3, s.c, plane_lines * line, 1);
-    loop(4, run.count(), s.w, to.row_lines * line);
-    loop(5, s.w, 1, cb);
-    WorkItem& copy = item(0, isa::QueueId::reorder, id);
-    copy.tile = text;
-    copy.body = reorder;
-  }
-  release(0, raw);
-  return true;
 }
 
 void Walk::layer(int id) {
@@ -481,9 +398,10 @@ void Walk::load_rows(int id, std::uint8_t core, int index, std::int64_t n, const
   std::vector<DmaPiece> pieces;
   isa::Traffic kind = isa::Traffic::spill;
   if (root.imported) {
-    const Image& image = graph_.images[static_cast<std::size_t>(root.image)];
-    pieces = image_pieces(image_map(image, root.shape, root.channels_last), n, rows, channels, view, 0, chip_);
-    kind = image_traffic(image);
+    const Rows read = root.columns > 1 ? Rows{0, channels.count() / root.columns} : channels;
+    pieces = image_pieces(source_of(root), n, rows, read, view, 0, chip_);
+    kind = image_traffic(graph_.images[static_cast<std::size_t>(root.image)]);
+    fill_columns(id, core, root, rows, view);
   } else {
     const DramMap map{base_of(isa::BufferKind::scratch), roots_[static_cast<std::size_t>(index)].dram_offset,
                       root.shape};

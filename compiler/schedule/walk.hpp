@@ -106,7 +106,8 @@ class Walk {
   void place_root(int id, int root, bool leaves);
   void write_over(int id);
   void import_resident(int id);
-  bool import_reordered(int id, const Image& image, int root, std::int64_t n, const Rows& rows, const SramView& to);
+  bool import_reordered(int id, int root, std::int64_t n, const Rows& rows, const SramView& to);
+  void fill_columns(int id, std::uint8_t core, const Root& root, const Rows& rows, const SramView& view);
   void share(int id, std::uint8_t core, const Rows& rows, const Rows& channels);
   [[nodiscard]] LayerPlan choose_plan(int id, std::uint8_t core, const LayerSite& site);
   [[nodiscard]] std::string smallest_tile(int id, LayerSite site) const;
@@ -128,6 +129,7 @@ class Walk {
   void reorder_body(int id, std::uint8_t core, const Tile& tile, const SramView& in, const SramView& out);
   void store_tile(int id, std::uint8_t core, const Tile& tile, const SramView& out);
 
+  [[nodiscard]] DramMap source_of(const Root& root) const;
   [[nodiscard]] DramMap image_map(const Image& image, const MapShape& shape, bool channels_last) const;
   [[nodiscard]] SramView resident_view(int root, std::int64_t n) const;
   [[nodiscard]] bool resident(int root) const { return !choices_.spilled[static_cast<std::size_t>(root)]; }

@@ -1,4 +1,4 @@
-// Every pass switched off by itself on three networks that use it: graph == reference == tlm still, and each backend
+// Every pass switched off by itself on networks that use it: graph == reference == tlm still, and each backend
 // pass changes the program when it is off.
 #include <filesystem>
 #include <map>
@@ -52,6 +52,16 @@ Graph vision() {
   const std::string wide = b.node("Gemm", {flat, weight("w3", {72, 8}, 9)});
   const std::string mean = b.node("ReduceMean", {sum}, {{"axes", Ints{2, 3}}, {"keepdims", std::int64_t{0}}});
   b.output(b.node("Add", {wide, b.node("Identity", {mean})}));
+  return b.take();
+}
+
+/// Two channels, a stride of 2, an odd width: columns of the input as channels.
+Graph stem() {
+  GraphBuilder b("stem");
+  b.input("x", {1, 2, 9, 13});
+  const std::string conv = b.node("Conv", {"x", b.constant("w", random_tensor({8, 2, 3, 5}, 1))},
+                                  {{"strides", Ints{2, 2}}, {"pads", Ints{1, 2, 1, 2}}});
+  b.output(b.node("Relu", {conv}));
   return b.take();
 }
 
@@ -114,7 +124,7 @@ class PassOff : public testing::TestWithParam<std::string> {};
 
 TEST_P(PassOff, ValuesStayRight) {
   const std::string off = GetParam();
-  for (const Graph& graph : {vision(), tokens(), branches()}) {
+  for (const Graph& graph : {vision(), stem(), tokens(), branches()}) {
     const auto file = std::filesystem::path(testing::TempDir()) /
                       ("tessera_off_" + graph.name + off + std::to_string(getpid()) + ".onnx");
     compiler::export_model(graph, file);
@@ -143,10 +153,14 @@ INSTANTIATE_TEST_SUITE_P(, PassOff, testing::ValuesIn(pass_names()), [](const au
   return name;
 });
 
-/// Programs of the three networks, cut down to what a pass may change.
-std::map<std::string, std::size_t> layers_without(const std::string& off) {
-  std::map<std::string, std::size_t> layers;
-  for (const Graph& graph : {vision(), tokens(), branches()}) {
+/// Programs of the networks, cut down to what a pass may change.
+struct Shown {
+  std::size_t layers = 0;
+  std::vector<isa::Word> words;  // of all instructions
+};
+std::map<std::string, Shown> programs_without(const std::string& off) {
+  std::map<std::string, Shown> programs;
+  for (const Graph& graph : {vision(), stem(), tokens(), branches()}) {
     const auto file = std::filesystem::path(testing::TempDir()) /
                       ("tessera_layers_" + graph.name + std::to_string(getpid()) + ".onnx");
     compiler::export_model(graph, file);
@@ -156,17 +170,25 @@ std::map<std::string, std::size_t> layers_without(const std::string& off) {
     if (!off.empty()) model.no_passes = {off};
     CompileOptions compile;
     compile.chip = "tiny";
-    layers[graph.name] = compile_model(model, compile).program.layers.size();
+    const isa::Program program = compile_model(model, compile).program;
+    programs[graph.name].layers = program.layers.size();
+    for (const isa::Section& section : program.sections) {
+      std::vector<isa::Word>& words = programs[graph.name].words;
+      for (const isa::QueueStream& queue : section.streams)
+        words.insert(words.end(), queue.words.begin(), queue.words.end());
+    }
     std::filesystem::remove(file);
   }
-  return layers;
+  return programs;
 }
 
 TEST(PassesOff, BackendPassesShowInTheProgram) {
-  const std::map<std::string, std::size_t> all = layers_without("");
-  EXPECT_GT(layers_without("add-in-drain").at("vision"), all.at("vision"));
-  EXPECT_GT(layers_without("concat-in-place").at("branches"), all.at("branches"));
-  EXPECT_GT(layers_without("transpose-into-matmul").at("tokens"), all.at("tokens"));
+  const std::map<std::string, Shown> all = programs_without("");
+  EXPECT_GT(programs_without("add-in-drain").at("vision").layers, all.at("vision").layers);
+  EXPECT_GT(programs_without("concat-in-place").at("branches").layers, all.at("branches").layers);
+  EXPECT_GT(programs_without("transpose-into-matmul").at("tokens").layers, all.at("tokens").layers);
+  EXPECT_TRUE(programs_without("columns-as-channels").at("stem").words != all.at("stem").words);
+  EXPECT_TRUE(programs_without("flatten-as-kernel").at("stem").words == all.at("stem").words);
 }
 
 }  // namespace
