@@ -13,10 +13,9 @@
 namespace tessera::platform {
 
 using hw::CpState;
-using tlm_base::kCommit;
 using tlm_base::kDeliver;
-using tlm_base::notify_at;
 using tlm_base::now_cycle;
+using tlm_base::Process;
 
 namespace reg = isa::registers;
 
@@ -36,23 +35,16 @@ Runner::Runner(const sc_core::sc_module_name& name, const isa::Program& program,
       layout_(layout),
       options_(options),
       dram_(dram, layout),
-      event_("next"),
-      watchdog_event_("watchdog"),
-      reset_event_("reset") {
+      next_(Process::of<&Runner::on_event>(kDeliver, *this)),
+      watchdog_(Process::of<&Runner::on_watchdog>(kDeliver, *this)),
+      reset_(Process::of<&Runner::on_reset>(kDeliver, *this)) {
   for (int i = 0; i < config.cores; ++i) {
     CoreSide& side = cores_.emplace_back();
     side.control_isock = std::make_unique<tlm_utils::simple_initiator_socket<Runner>>(
         ("control" + std::to_string(i) + "_isock").c_str());
     if (!options.timing_only) side.sram.assign(static_cast<std::size_t>(config.sram.banks * config.sram.size_bytes), 0);
   }
-  SC_METHOD(on_event);
-  sensitive << event_;
-  SC_METHOD(on_watchdog);
-  sensitive << watchdog_event_;
-  dont_initialize();
-  SC_METHOD(on_reset);
-  sensitive << reset_event_;
-  dont_initialize();
+  next_.notify(0);
 }
 
 Runner::~Runner() = default;
@@ -87,8 +79,8 @@ void Runner::write_register(int core, std::uint32_t offset, std::uint32_t value)
 
 void Runner::next(Cycles n) {
   if (n == 0 && section_ == 0 && frame_ == 0 && result_.sections.empty()) {
-    if (options_.max_cycles > 0) notify_at(watchdog_event_, options_.max_cycles, kDeliver);
-    if (options_.soft_reset > 0) notify_at(reset_event_, options_.soft_reset, kDeliver);
+    if (options_.max_cycles > 0) watchdog_.notify(options_.max_cycles);
+    if (options_.soft_reset > 0) reset_.notify(options_.soft_reset);
     if (options_.begin_frame) options_.begin_frame(0);
     begin_section(0);
     return;
@@ -103,7 +95,7 @@ void Runner::on_event() {
     next(now_cycle());
   } catch (const std::exception&) {
     failure_ = std::current_exception();
-    sc_core::sc_stop();
+    tlm_base::Agenda::current().stop();
   }
 }
 
@@ -129,7 +121,7 @@ void Runner::begin_section(Cycles n) {
       if (++frame_ == options_.frames) {
         finished_ = true;
         result_.cycles = n;
-        sc_core::sc_stop();
+        tlm_base::Agenda::current().stop();
         return;
       }
       if (options_.begin_frame) options_.begin_frame(frame_);
@@ -155,7 +147,7 @@ void Runner::begin_host_step(const isa::Section& section, Cycles n) {
   result_.host_write_bytes += cost.write_bytes;
   for (int i = 0; i < chip_->cores(); ++i) chip_->core(i).cp->account_host(n, n + cost.cycles);
   host_end_ = n + cost.cycles;
-  notify_at(event_, host_end_, kDeliver);
+  next_.notify(host_end_);
 }
 
 void Runner::decode_section(const isa::Section& section) {
@@ -251,7 +243,7 @@ bool Runner::all_stopped() const {
 void Runner::on_state(int core, CpState state) {
   cores_[at(core)].state = state;
   // Another core may still move in this cycle: looked at again at the begin of the next.
-  if (all_stopped()) notify_at(event_, now_cycle() + 1, kDeliver);
+  if (all_stopped()) next_.notify(now_cycle() + 1);
 }
 
 void Runner::end_section(Cycles n) {
@@ -296,7 +288,7 @@ void Runner::on_finish(int core, const isa::Instruction& instruction, const hw::
       semantics::execute_checked(instruction, config_, memory);
     } catch (const std::exception&) {
       if (!failure_) failure_ = std::current_exception();
-      sc_core::sc_stop();
+      tlm_base::Agenda::current().stop();
     }
   }
   if (options_.ideal_overlap) {
@@ -349,7 +341,7 @@ void Runner::on_global_signal(int core, const isa::Signal& signal) {
 void Runner::fail(const std::string& text) {
   if (failure_) return;
   failure_ = std::make_exception_ptr(ProgramError(text));
-  sc_core::sc_stop();
+  tlm_base::Agenda::current().stop();
 }
 
 void Runner::check_outcome() const {

@@ -14,13 +14,13 @@
 
 #include "hw/platform/chip.hpp"
 #include "hw/platform/true_dependences.hpp"
+#include "hw/tlm/agenda.hpp"
 #include "isa/semantics/execute.hpp"
 
 namespace tessera::platform {
 
 class Runner : public sc_core::sc_module, public hw::CpListener {
  public:
-  SC_HAS_PROCESS(Runner);
   Runner(const sc_core::sc_module_name& name, const isa::Program& program, const isa::ChipConfig& config,
          const DramLayout& layout, hw::DramStorage& dram, const RunOptions& options);
 
@@ -90,9 +90,9 @@ class Runner : public sc_core::sc_module, public hw::CpListener {
   std::vector<std::pair<isa::Instruction, hw::InstructionRecord>> observed_;  // finished in one cycle, not yet told
   hw::RunResult result_;
   UnitAccount host_;
-  sc_core::sc_event event_;
-  sc_core::sc_event watchdog_event_;
-  sc_core::sc_event reset_event_;
+  tlm_base::Process next_;
+  tlm_base::Process watchdog_;
+  tlm_base::Process reset_;
 };
 
 }  // namespace tessera::platform

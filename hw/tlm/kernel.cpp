@@ -13,9 +13,13 @@ Simulation::Simulation() : previous_(sc_core::sc_curr_simcontext) {
   sc_core::sc_report_handler::set_actions(sc_core::SC_ID_NO_SC_START_ACTIVITY_, sc_core::SC_DO_NOTHING);
   context_ = std::make_unique<sc_core::sc_simcontext>();
   sc_core::sc_curr_simcontext = context_.get();
+  agenda_ = std::make_unique<Agenda>("agenda");
 }
 
-Simulation::~Simulation() { sc_core::sc_curr_simcontext = previous_; }
+Simulation::~Simulation() {
+  agenda_.reset();
+  sc_core::sc_curr_simcontext = previous_;
+}
 
 void Simulation::run() {
   TESSERA_CHECK(sc_core::sc_curr_simcontext == context_.get(), "another simulation was started inside this one");

@@ -6,6 +6,8 @@
 #include <memory>
 #include <systemc>
 
+#include "hw/tlm/agenda.hpp"
+
 namespace tessera::tlm_base {
 
 class Simulation {
@@ -15,12 +17,13 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  /// Runs until nothing is scheduled any more or sc_stop() was called.
+  /// Runs until nothing is scheduled any more, Agenda::stop() or sc_stop() was called.
   void run();
 
  private:
   sc_core::sc_simcontext* previous_;
   std::unique_ptr<sc_core::sc_simcontext> context_;
+  std::unique_ptr<Agenda> agenda_;
 };
 
 }  // namespace tessera::tlm_base

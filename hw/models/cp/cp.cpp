@@ -7,8 +7,6 @@
 
 namespace tessera::hw {
 
-using tlm_base::kEvaluate;
-using tlm_base::notify_at;
 using tlm_base::now_cycle;
 
 namespace {
@@ -38,19 +36,16 @@ Cp::Cp(const sc_core::sc_module_name& name, int core, const CpConfig& config, Ch
             return check(instruction, limits_, text);
           },
           std::move(read_word)),
-      evaluate_event_("evaluate") {
+      evaluate_(tlm_base::Process::of<&Cp::on_evaluate>(tlm_base::kEvaluate, *this)) {
   last_signaller_.fill(-1);
   fetch_isock.register_nb_transport_bw(this, &Cp::nb_bw);
   control_tsock.register_b_transport(this, &Cp::b_transport);
   control_tsock.register_transport_dbg(this, &Cp::transport_dbg);
-  SC_METHOD(on_evaluate);
-  sensitive << evaluate_event_;
-  dont_initialize();
 }
 
 void Cp::remote_signal(Cycles n, const isa::Signal& signal) {
   remote_.emplace_back(n, signal);
-  notify_at(evaluate_event_, n, kEvaluate);  // also when this core has finished its part of the section
+  evaluate_.notify(n);  // also when this core has finished its part of the section
 }
 
 void Cp::finished(int queue, Cycles finish, const StallCounts& stalls, Bytes axi) {
@@ -62,7 +57,7 @@ void Cp::finished(int queue, Cycles finish, const StallCounts& stalls, Bytes axi
 }
 
 void Cp::wake(Cycles cycle) {
-  if (running_) notify_at(evaluate_event_, cycle, kEvaluate);
+  if (running_) evaluate_.notify(cycle);
 }
 
 void Cp::step_until(Cycles n) {
@@ -253,9 +248,9 @@ void Cp::on_evaluate() {
     irq_status_ |= core_.fault().any ? 2 : 4;
   }
   if (changed || n < step_until_) {
-    notify_at(evaluate_event_, n + 1, kEvaluate);
+    evaluate_.notify(n + 1);
   } else if (!remote_.empty()) {
-    notify_at(evaluate_event_, remote_.front().first, kEvaluate);  // an event remembers its earliest time only
+    evaluate_.notify(remote_.front().first);  // an event remembers its earliest time only
   }
   listener_.on_state(core_id_, state_);
 }

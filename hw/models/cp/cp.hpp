@@ -18,6 +18,7 @@
 #include "hw/models/cp/cp_core.hpp"
 #include "hw/models/unit/issue.hpp"
 #include "hw/platform/run_result.hpp"
+#include "hw/tlm/agenda.hpp"
 #include "hw/tlm/payload_pool.hpp"
 
 namespace tessera::hw {
@@ -38,7 +39,6 @@ class CpListener {
 
 class Cp : public sc_core::sc_module, public IssueSource {
  public:
-  SC_HAS_PROCESS(Cp);
   using ReadWord = CpCore::ReadWord;
   /// Checks an instruction against the given limits of the base registers.
   using Check = std::function<isa::FaultCause(const isa::Instruction&, const std::array<std::uint64_t, 8>& limits,
@@ -146,7 +146,7 @@ class Cp : public sc_core::sc_module, public IssueSource {
   std::uint32_t irq_status_ = 0, irq_enable_ = 0, counter_select_ = 0, cycle_latch_ = 0;
   std::array<Cycles, 1 + kStallCauses> counters_{};  // of the selected unit, as latched: busy, then each cause
   Cycles doorbell_ = 0;
-  sc_core::sc_event evaluate_event_;
+  tlm_base::Process evaluate_;
 };
 
 }  // namespace tessera::hw

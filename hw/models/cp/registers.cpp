@@ -123,7 +123,7 @@ bool Cp::write_register(std::uint32_t offset, std::uint32_t value) {
       if ((value & 2) != 0) {
         core_.soft_reset();
         running_ = true;  // until what is in flight has ended
-        tlm_base::notify_at(evaluate_event_, tlm_base::now_cycle(), tlm_base::kEvaluate);
+        evaluate_.notify(tlm_base::now_cycle());
         return true;
       }
       if ((value & 1) == 0) return true;
@@ -133,7 +133,7 @@ bool Cp::write_register(std::uint32_t offset, std::uint32_t value) {
       state_ = CpState::running;
       doorbell_ = tlm_base::now_cycle();
       account_until(doorbell_);
-      tlm_base::notify_at(evaluate_event_, doorbell_, tlm_base::kEvaluate);
+      evaluate_.notify(doorbell_);
       return true;
     case reg::kIrqStatus:
       irq_status_ &= ~value;

@@ -11,7 +11,9 @@ namespace tessera::hw {
 using tlm_base::Manager;
 
 MemorySystem::MemorySystem(const sc_core::sc_module_name& name, const MemoryConfig& config)
-    : sc_module(name), core_(config, *this), event_("event") {
+    : sc_module(name),
+      core_(config, *this),
+      advance_(tlm_base::Process::of<&MemorySystem::on_event>(tlm_base::kDeliver, *this)) {
   static constexpr const char* kManagers[] = {"fetch", "load", "store"};
   for (int i = 0; i < core_.ports(); ++i) {
     const std::string socket =
@@ -19,9 +21,6 @@ MemorySystem::MemorySystem(const sc_core::sc_module_name& name, const MemoryConf
     sockets_.push_back(std::make_unique<Socket>(socket.c_str()));
     sockets_.back()->register_nb_transport_fw(this, &MemorySystem::nb_fw, i);
   }
-  SC_METHOD(on_event);
-  sensitive << event_;
-  dont_initialize();
 }
 
 MemorySystem::MemorySystem(const sc_core::sc_module_name& name, const isa::ChipConfig& chip, int cores)
@@ -45,9 +44,9 @@ void MemorySystem::wake() {
   if (next == scheduled_) return;
   TESSERA_CHECK(next >= kNever || next > tlm_base::now_cycle() || tlm_base::now_phase() == tlm_base::kDeliver,
                 "memory event in the past: cycle ", next);
-  event_.cancel();
+  advance_.cancel();
   scheduled_ = next;
-  if (next < kNever) tlm_base::notify_at(event_, next, tlm_base::kDeliver);
+  if (next < kNever) advance_.notify(next);
 }
 
 void MemorySystem::on_event() {

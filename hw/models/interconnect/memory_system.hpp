@@ -10,6 +10,7 @@
 #include <tlm_utils/simple_target_socket.h>
 
 #include "hw/models/interconnect/memory_core.hpp"
+#include "hw/tlm/agenda.hpp"
 #include "hw/tlm/axi.hpp"
 
 namespace tessera::hw {
@@ -37,7 +38,6 @@ class MemorySystem : public sc_core::sc_module, private MemoryListener {
   [[nodiscard]] MemoryCore& core() { return core_; }
 
  private:
-  SC_HAS_PROCESS(MemorySystem);
   void start_of_simulation() override { wake(); }  // background traffic needs no request to begin
   void on_event();
   void wake();
@@ -49,7 +49,7 @@ class MemorySystem : public sc_core::sc_module, private MemoryListener {
 
   MemoryCore core_;
   std::vector<std::unique_ptr<Socket>> sockets_;
-  sc_core::sc_event event_;
+  tlm_base::Process advance_;
   Cycles scheduled_ = kNever;
   bool advancing_ = false;
 };

@@ -24,7 +24,6 @@ namespace tessera::hw {
 template <typename Core, typename Outputs, typename Body>
 class DmaModule : public sc_core::sc_module, public IssueTarget, public SramClient {
  public:
-  SC_HAS_PROCESS(DmaModule);
   DmaModule(const sc_core::sc_module_name& name, isa::QueueId queue, int core, const DmaConfig& config, Sram& sram,
             IssueSource& source, MemoryProbe probe)
       : sc_module(name),
@@ -33,19 +32,13 @@ class DmaModule : public sc_core::sc_module, public IssueTarget, public SramClie
         source_(source),
         core_(config),
         account_(std::move(probe)),
-        evaluate_event_("evaluate"),
+        evaluate_(tlm_base::Process::of<&DmaModule::on_evaluate>(tlm_base::kEvaluate, *this)),
         queue_(static_cast<int>(queue)),
         core_id_(core),
         sram_(sram),
-        commit_event_("commit") {
+        commit_(tlm_base::Process::of<&DmaModule::on_commit>(tlm_base::kCommit, *this)) {
     mem_isock.register_nb_transport_bw(this, &DmaModule::nb_bw);
     sram.attach(queue_, *this);
-    SC_METHOD(on_evaluate);
-    sensitive << evaluate_event_;
-    dont_initialize();
-    SC_METHOD(on_commit);
-    sensitive << commit_event_;
-    dont_initialize();
   }
 
   tlm_utils::simple_initiator_socket<DmaModule> mem_isock;
@@ -63,7 +56,7 @@ class DmaModule : public sc_core::sc_module, public IssueTarget, public SramClie
       shape_ = semantics::dma_shape(std::get<Body>(instruction.body));
       base_ = base;
     }
-    tlm_base::notify_at(commit_event_, n, tlm_base::kCommit);
+    commit_.notify(n);
   }
   [[nodiscard]] const UnitAccount& account() const override { return account_.account(); }
   [[nodiscard]] Cycles stepped_cycles() const override { return stepped_; }
@@ -101,14 +94,14 @@ class DmaModule : public sc_core::sc_module, public IssueTarget, public SramClie
   DmaAccount account_;
   Outputs out_;  // of this cycle
   Bytes axi_bytes_ = 0;
-  sc_core::sc_event evaluate_event_;
+  tlm_base::Process evaluate_;
 
  private:
   tlm::tlm_sync_enum nb_bw(tlm::tlm_generic_payload& trans, tlm::tlm_phase& phase, sc_core::sc_time&) {
     const Cycles n = tlm_base::now_cycle();
     if (phase == tlm::END_REQ) {
       core_.handshake();
-      tlm_base::notify_at(evaluate_event_, n, tlm_base::kEvaluate);
+      evaluate_.notify(n);
       return tlm::TLM_ACCEPTED;
     }
     if (!answer(n, phase == tlm::BEGIN_RESP)) return tlm::TLM_ACCEPTED;
@@ -132,7 +125,7 @@ class DmaModule : public sc_core::sc_module, public IssueTarget, public SramClie
       accepted_ = mem_isock->nb_transport_fw(trans, phase, delay) == tlm::TLM_UPDATED;
     }
     if (out_.banks != 0) sram_.request(queue_, out_.banks);
-    tlm_base::notify_at(commit_event_, n, tlm_base::kCommit);
+    commit_.notify(n);
   }
 
   void on_commit() {
@@ -164,7 +157,7 @@ class DmaModule : public sc_core::sc_module, public IssueTarget, public SramClie
     }
     if (core_.ready(false) != was_ready) source_.wake(n + 1);
     const Cycles next = core_.next_wake(n);
-    if (next < kNever) tlm_base::notify_at(evaluate_event_, next, tlm_base::kEvaluate);
+    if (next < kNever) evaluate_.notify(next);
     stay_awake();
     if (next > n + 1 && !core_.idle() && core_.state().nop_end < 0) go_to_sleep(n);
     evaluated_ = popped_ = false;
@@ -195,7 +188,7 @@ class DmaModule : public sc_core::sc_module, public IssueTarget, public SramClie
   semantics::DmaShape shape_;
   std::uint64_t base_ = 0;
   Cycles stepped_ = 0;
-  sc_core::sc_event commit_event_;
+  tlm_base::Process commit_;
 };
 
 }  // namespace tessera::hw

@@ -17,7 +17,7 @@ bool Load::answer(Cycles n, bool response) {
   axi_bytes_ += config_.data_bytes;
   // A freed credit may raise an AR in this very cycle; the beat itself can be used from the next one on.
   const bool credit_helps = response && core_.state().generating && !core_.state().ar_held;
-  tlm_base::notify_at(evaluate_event_, credit_helps ? n : n + 1, tlm_base::kEvaluate);
+  evaluate_.notify(credit_helps ? n : n + 1);
   return response;
 }
 

@@ -6,27 +6,24 @@
 namespace tessera::hw {
 
 using tlm_base::now_cycle;
+using tlm_base::Process;
 
 Sram::Sram(const sc_core::sc_module_name& name, const SramOptions& options)
-    : sc_module(name), options_(options), claims_event_("claims"), requests_event_("requests") {
-  SC_METHOD(on_claims);
-  sensitive << claims_event_;
-  dont_initialize();
-  SC_METHOD(on_requests);
-  sensitive << requests_event_;
-  dont_initialize();
-}
+    : sc_module(name),
+      options_(options),
+      compare_(Process::of<&Sram::on_claims>(tlm_base::kDeliver, *this)),
+      decide_(Process::of<&Sram::on_requests>(tlm_base::kDecide, *this)) {}
 
 void Sram::attach(int port, SramClient& client) { clients_[static_cast<std::size_t>(port)] = &client; }
 
 void Sram::claim(int port, BankMask banks, bool alone) {
   claims_[static_cast<std::size_t>(port)] = {true, alone, banks};
-  tlm_base::notify_at(claims_event_, now_cycle() + 1, tlm_base::kDeliver);
+  compare_.notify(now_cycle() + 1);
 }
 
 void Sram::release(int port) {
   claims_[static_cast<std::size_t>(port)] = Claim{};
-  tlm_base::notify_at(claims_event_, now_cycle() + 1, tlm_base::kDeliver);
+  compare_.notify(now_cycle() + 1);
 }
 
 void Sram::on_claims() {
@@ -48,7 +45,7 @@ void Sram::request(int port, BankMask banks) {
   requests_[static_cast<std::size_t>(port)] = banks;
   if (any_request_) return;
   any_request_ = true;
-  tlm_base::notify_at(requests_event_, now_cycle(), tlm_base::kDecide);
+  decide_.notify(now_cycle());
 }
 
 void Sram::on_requests() {

@@ -7,6 +7,7 @@
 #include <systemc>
 
 #include "hw/models/sram/arbiter.hpp"
+#include "hw/tlm/agenda.hpp"
 
 namespace tessera::hw {
 
@@ -29,7 +30,6 @@ struct SramOptions {
 
 class Sram : public sc_core::sc_module {
  public:
-  SC_HAS_PROCESS(Sram);
   Sram(const sc_core::sc_module_name& name, const SramOptions& options);
 
   void attach(int port, SramClient& client);
@@ -66,8 +66,8 @@ class Sram : public sc_core::sc_module {
   bool any_request_ = false;
   SramDecision decision_;
   Cycles refusals_ = 0;
-  sc_core::sc_event claims_event_;
-  sc_core::sc_event requests_event_;
+  tlm_base::Process compare_;
+  tlm_base::Process decide_;
 };
 
 }  // namespace tessera::hw

@@ -15,7 +15,7 @@ Store::Raise Store::raise() const {
 
 bool Store::answer(Cycles n, bool) {
   core_.response();
-  tlm_base::notify_at(evaluate_event_, n, tlm_base::kEvaluate);
+  evaluate_.notify(n);
   return true;
 }
 

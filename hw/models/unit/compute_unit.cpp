@@ -7,10 +7,8 @@
 
 namespace tessera::hw {
 
-using tlm_base::kCommit;
-using tlm_base::kEvaluate;
-using tlm_base::notify_at;
 using tlm_base::now_cycle;
+using tlm_base::Process;
 
 ComputeUnit::ComputeUnit(const sc_core::sc_module_name& name, int queue, const SramGeometry& geometry,
                          PlanFactory factory, Sram& sram, IssueSource& source)
@@ -20,15 +18,9 @@ ComputeUnit::ComputeUnit(const sc_core::sc_module_name& name, int queue, const S
       sram_(sram),
       source_(source),
       unit_(geometry),
-      evaluate_event_("evaluate"),
-      commit_event_("commit") {
+      evaluate_(Process::of<&ComputeUnit::on_evaluate>(tlm_base::kEvaluate, *this)),
+      commit_(Process::of<&ComputeUnit::on_commit>(tlm_base::kCommit, *this)) {
   sram.attach(queue, *this);
-  SC_METHOD(on_evaluate);
-  sensitive << evaluate_event_;
-  dont_initialize();
-  SC_METHOD(on_commit);
-  sensitive << commit_event_;
-  dont_initialize();
 }
 
 void ComputeUnit::start(const isa::Instruction& instruction, Cycles n, std::uint64_t) {
@@ -42,22 +34,22 @@ void ComputeUnit::start(const isa::Instruction& instruction, Cycles n, std::uint
     macs_issued_ += plan_->macs_issued();
     array_cycles_ += plan_->array_cycles();
   }
-  notify_at(commit_event_, n, kCommit);
+  commit_.notify(n);
 }
 
 void ComputeUnit::set_private(bool is_private, Cycles n) {
   if (!busy_) return;
   if (is_private) {
-    if (!private_) notify_at(commit_event_, unit_.finish_if_unrefused() - 1, kCommit);
+    if (!private_) commit_.notify(unit_.finish_if_unrefused() - 1);
     private_ = true;
     return;
   }
   if (private_) {
     (void)unit_.advance_to(n);
-    commit_event_.cancel();
+    commit_.cancel();
     private_ = false;
   }
-  notify_at(evaluate_event_, n, kEvaluate);
+  evaluate_.notify(n);
 }
 
 void ComputeUnit::on_evaluate() {
@@ -66,7 +58,7 @@ void ComputeUnit::on_evaluate() {
   ++stepped_;
   evaluated_ = n;
   if (const BankMask banks = unit_.request(); banks != 0) sram_.request(queue_, banks);
-  notify_at(commit_event_, n, kCommit);
+  commit_.notify(n);
 }
 
 void ComputeUnit::on_commit() {
@@ -99,7 +91,7 @@ void ComputeUnit::on_commit() {
   if (ends) {
     finish(n);
   } else {
-    notify_at(evaluate_event_, n + 1, kEvaluate);
+    evaluate_.notify(n + 1);
   }
 }
 

@@ -10,12 +10,12 @@
 #include "hw/models/sram/sram.hpp"
 #include "hw/models/unit/issue.hpp"
 #include "hw/models/unit/rigid_unit.hpp"
+#include "hw/tlm/agenda.hpp"
 
 namespace tessera::hw {
 
 class ComputeUnit : public sc_core::sc_module, public IssueTarget, public SramClient {
  public:
-  SC_HAS_PROCESS(ComputeUnit);
   using PlanFactory = std::function<std::unique_ptr<AccessPlan>(const isa::Instruction&)>;
 
   ComputeUnit(const sc_core::sc_module_name& name, int queue, const SramGeometry& geometry, PlanFactory factory,
@@ -55,8 +55,8 @@ class ComputeUnit : public sc_core::sc_module, public IssueTarget, public SramCl
   std::int64_t macs_issued_ = 0;
   Cycles array_cycles_ = 0;
   Cycles stepped_ = 0;
-  sc_core::sc_event evaluate_event_;
-  sc_core::sc_event commit_event_;
+  tlm_base::Process evaluate_;
+  tlm_base::Process commit_;
 };
 
 }  // namespace tessera::hw
