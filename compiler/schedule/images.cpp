@@ -18,6 +18,19 @@ constexpr std::int64_t kTilesAhead = 4;         // a tile takes at most this par
 constexpr std::int64_t kLeastTiles = 4;         // of a batch, so that LOAD, GEMM and STORE overlap
 constexpr std::int64_t kFillBytes = 64 * 1024;  // of the constant that padding is stored from
 
+/// What a tile of a product costs depends on; not where its operands lie.
+isa::Gemm gemm_shape(const Layer& layer, std::int64_t batches, std::int64_t m, std::int64_t n) {
+  isa::Gemm gemm;
+  gemm.trans_a = layer.trans_a;
+  gemm.trans_b = layer.trans_b;
+  gemm.per_column = per_column(*layer.node);
+  put(gemm.m, m);
+  put(gemm.n, n);
+  put(gemm.k, layer.node->k);
+  put(gemm.batch, batches);
+  return gemm;
+}
+
 }  // namespace
 
 void Walk::linear_dma(int id, const Image& image, const std::vector<DmaPiece>& pieces, bool store,
@@ -327,6 +340,15 @@ void Walk::gemm_layer(int id) {
       break;
     }
   }
+  // Twice the columns and no second buffer: the unit waits for its operands, but its columns are better filled.
+  const auto time = [&](std::int64_t columns, bool alone) {
+    isa::Gemm gemm = gemm_shape(l, batches, m, columns);
+    const auto work = static_cast<double>(cost_.choose(gemm).value_or(0));
+    const double arrives = static_cast<double>(columns * node.k) / cost_.dram_bytes_per_cycle();
+    return static_cast<double>(ceil_div(node.n, columns)) * (alone ? work + arrives : std::max(work, arrives));
+  };
+  if (node.inputs.size() == 1 && n < node.n && needed(batches, m, 2 * n) <= free && time(2 * n, true) < time(n, false))
+    n *= 2;
   const std::int64_t least = needed(batches, m, n);
   if (least > free)
     throw NoRoom{id, detail::concat("its smallest tile takes ", least * line, " bytes (operands, result)"), true};
@@ -415,9 +437,7 @@ void Walk::gemm_tile(int id, std::int64_t batch, std::int64_t batches, const Row
   } else {
     move(graph_.images[static_cast<std::size_t>(l.images[1])], b, false);
   }
-  isa::Gemm gemm;
-  gemm.trans_a = l.trans_a;
-  gemm.trans_b = l.trans_b;
+  isa::Gemm gemm = gemm_shape(l, batches, m.count(), n.count());
   put(gemm.a_base, a.range.first * line);
   put(gemm.b_base, b.range.first * line);
   put(gemm.o_base, o.range.first * line);
@@ -427,10 +447,6 @@ void Walk::gemm_tile(int id, std::int64_t batch, std::int64_t batches, const Row
   put(gemm.a_batch_pitch, a.batch_pitch);
   put(gemm.b_batch_pitch, b.batch_pitch);
   put(gemm.o_batch_pitch, o.batch_pitch);
-  put(gemm.m, m.count());
-  put(gemm.n, n.count());
-  put(gemm.k, node.k);
-  put(gemm.batch, batches);
   put(gemm.a_zp, tensor_of(node.inputs[0]).zero_point);
   put(gemm.b_zp, constant ? node.weight_zero_point : tensor_of(node.inputs[1]).zero_point);
   put(gemm.out_zp, tensor_of(node.output).zero_point);
@@ -438,7 +454,6 @@ void Walk::gemm_tile(int id, std::int64_t batch, std::int64_t batches, const Row
   put(gemm.hi, node.hi);
   LineRange params{-1, 0};
   if (per_column(node)) {
-    gemm.per_column = true;
     const std::int64_t bytes = semantics::kParamBytes * n.count();
     params = take(id, 0, ceil_div(bytes, line), Fit::oldest, "parameters");
     put(gemm.p_base, params.first * line);

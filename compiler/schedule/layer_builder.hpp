@@ -15,7 +15,7 @@ namespace tessera::compiler {
 
 class LayerBuilder {
  public:
-  LayerBuilder(const QGraph& graph, const isa::ChipConfig& chip, const std::set<std::string>& through_dram);
+  LayerBuilder(const QGraph& graph, const isa::ChipConfig& chip, const LayerDetours& detours);
   LayerGraph build();
 
  private:
@@ -88,6 +88,10 @@ class LayerBuilder {
   std::int64_t wanted_channels_last(const QNode& node);
   void add_edp_last(const QNode& node, std::int64_t k);
   void add_matmul(const QNode& node);
+  void add_product(const QNode& node);
+
+  /// A fully connected layer as a product on the GEMM unit, whose tiles may have few columns.
+  void add_on_gemm(const QNode& node);
 
   /// The operand in the first image that is there, or worth making: moves in front of it become LOAD's addresses, a
   /// transposition the operand's other order. Adds the image.
@@ -122,7 +126,7 @@ class LayerBuilder {
 
   const QGraph& graph_;
   const isa::ChipConfig& chip_;
-  const std::set<std::string>& through_dram_;
+  const LayerDetours& detours_;
   LayerGraph out_;
   std::vector<int> base_;      // of a view: the tensor whose NCHW bytes it shows; else itself
   std::vector<int> producer_;  // node, -1: graph input

@@ -23,8 +23,8 @@ MapShape map_shape(const QTensor& t) {
 
 }  // namespace
 
-LayerBuilder::LayerBuilder(const QGraph& graph, const isa::ChipConfig& chip, const std::set<std::string>& through_dram)
-    : graph_(graph), chip_(chip), through_dram_(through_dram) {
+LayerBuilder::LayerBuilder(const QGraph& graph, const isa::ChipConfig& chip, const LayerDetours& detours)
+    : graph_(graph), chip_(chip), detours_(detours) {
   out_.graph = &graph;
   out_.values.resize(graph.tensors.size());
   base_.resize(graph.tensors.size());
@@ -204,6 +204,7 @@ void LayerBuilder::add_conv(const QNode& node) {
   const MapShape seen = value(tensor).shape;
   const MapShape map = value(base).shape;
   const bool flat = !node.apart && !(map == seen) && flattened(node, map, seen);
+  if (detours_.on_gemm.count(node.name) != 0) return add_on_gemm(node);
   const int read = blocked(flat ? base : tensor);
   if (!flat && chip_.cores == 1 && !window_fits(node, value(read).shape, value(node.output).shape, chip_)) {
     return add_patches(node, read);
@@ -440,8 +441,15 @@ void LayerBuilder::finish() {
   }
 }
 
-LayerGraph build_layers(const QGraph& graph, const isa::ChipConfig& chip, const std::set<std::string>& through_dram) {
-  return LayerBuilder(graph, chip, through_dram).build();
+bool fully_connected(const Layer& layer) {
+  return layer.kind == LayerKind::conv && layer.mode == isa::ConvMode::dense && layer.node->groups == 1 &&
+         layer.residual == nullptr && !layer.node->apart && layer.kh == layer.in.h && layer.kw == layer.in.w &&
+         layer.out.h == 1 && layer.out.w == 1 && layer.dy == 1 && layer.dx == 1 && layer.pad_top == 0 &&
+         layer.pad_left == 0 && layer.pad_bottom == 0 && layer.pad_right == 0;
+}
+
+LayerGraph build_layers(const QGraph& graph, const isa::ChipConfig& chip, const LayerDetours& detours) {
+  return LayerBuilder(graph, chip, detours).build();
 }
 
 }  // namespace tessera::compiler

@@ -119,9 +119,17 @@ struct LayerGraph {
   std::map<int, std::string> boundaries;  // layers that begin a section by the user's wish, and which (sections.hpp)
 };
 
-/// UserError for what the backend cannot place (named by node). Moves of the nodes in `through_dram` do not use
-/// REORDER: their maps do not fit the SRAM.
+/// Nodes that the scheduler found no room for as they usually run.
+struct LayerDetours {
+  std::set<std::string> through_dram;  // moves without REORDER: their maps do not fit the SRAM
+  std::set<std::string> on_gemm;       // fully connected layers as products: no tile of a convolution fits
+};
+
+/// UserError for what the backend cannot place (named by node).
 [[nodiscard]] LayerGraph build_layers(const QGraph& graph, const isa::ChipConfig& chip,
-                                      const std::set<std::string>& through_dram = {});
+                                      const LayerDetours& detours = {});
+
+/// A convolution whose kernel covers the whole map and that therefore is a product of rows.
+[[nodiscard]] bool fully_connected(const Layer& layer);
 
 }  // namespace tessera::compiler

@@ -110,6 +110,10 @@ void LayerBuilder::add_matmul(const QNode& node) {
     const MapShape seen = value(node.inputs[0]).shape;
     if (node.batch == 1 && seen.n == 1 && seen.c == node.k) return add_linear(node, blocked(node.inputs[0]));
   }
+  add_product(node);
+}
+
+void LayerBuilder::add_product(const QNode& node) {
   std::vector<int> images;
   std::vector<ImageMatrix> matrices;
   bool trans_a = node.trans_a, trans_b = node.trans_b;
@@ -128,6 +132,18 @@ void LayerBuilder::add_matmul(const QNode& node) {
   layer.trans_b = trans_b;
   layer.output = node.output;
   layer.out = value(node.output).shape;
+}
+
+void LayerBuilder::add_on_gemm(const QNode& node) {
+  out_.owned.push_back(node);
+  QNode& product = out_.owned.back();
+  const MapShape in = value(node.inputs[0]).shape;
+  product.op = QOp::matmul;
+  product.m = in.n;
+  product.k = in.c * in.h * in.w;
+  product.n = value(node.output).shape.c;
+  product.trans_b = product.shared_b = true;
+  add_product(product);
 }
 
 ImageMatrix LayerBuilder::matrix_of(int tensor, std::int64_t batch, std::int64_t rows, std::int64_t columns,
@@ -327,7 +343,7 @@ bool LayerBuilder::seen_as_channels(const QNode& node) {
 
 bool LayerBuilder::add_reorder(const QNode& node) {
   int reader = read_as_map(node.output);
-  if (chip_.cores > 1 || through_dram_.count(node.name) != 0) return false;
+  if (chip_.cores > 1 || detours_.through_dram.count(node.name) != 0) return false;
   if (reader < 0) {  // wanted in DRAM alone: rows that are long enough go there by LOAD and STORE
     const auto rows = [](const QMove& p) { return p.src_stride[5] == 1 && p.dst_stride[5] == 1 && p.count[5] >= kRow; };
     if (std::all_of(node.pieces.begin(), node.pieces.end(), rows)) return false;

@@ -30,12 +30,12 @@ class Maker {
       : graph_(graph), chip_(chip), options_(options), cost_(chip) {}
 
   Schedule make() {
-    // A move that finds no place in SRAM makes other layers: begin anew with it in DRAM.
-    std::set<std::string> through_dram;
+    // A node that finds no place in SRAM makes other layers: begin anew with it in DRAM, or on another unit.
+    LayerDetours detours;
     for (;;) {
       out_ = {};
       used_ = {};
-      layers_ = build_layers(graph_, chip_, through_dram);
+      layers_ = build_layers(graph_, chip_, detours);
       apply_wishes(layers_, options_.wishes, chip_);
       choose_modes(layers_, cost_, options_.nhwc_inputs);
       constants_ = place_constants(layers_, chip_);
@@ -49,8 +49,11 @@ class Maker {
         }
         break;
       } catch (const MoveThroughDram& move) {
-        const bool fresh = through_dram.insert(move.node).second;
+        const bool fresh = detours.through_dram.insert(move.node).second;
         TESSERA_CHECK(fresh, move.node, " cannot move through DRAM either");
+      } catch (const OnGemm& product) {
+        const bool fresh = detours.on_gemm.insert(product.node).second;
+        TESSERA_CHECK(fresh, product.node, " is a product already");
       }
     }
     describe();
@@ -254,6 +257,7 @@ class Maker {
     const std::size_t largest = largest_live(no_room.layer, spilled);
     if (largest == spilled.size()) {
       const Layer& layer = layers_.layers[static_cast<std::size_t>(no_room.layer)];
+      if (chip_.cores == 1 && fully_connected(layer)) throw OnGemm{layer.node->name};
       user_error(wishes_at(layers_, no_room.layer), layer.node->name, ": ", layer.node->onnx_op,
                  " does not fit the SRAM of ", chip_.name, " (", chip_.sram.banks * chip_.sram.size_bytes,
                  " bytes a core) even tile by tile: ", no_room.what,

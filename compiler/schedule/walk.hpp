@@ -33,6 +33,11 @@ struct MoveThroughDram {
   std::string node;
 };
 
+/// A fully connected layer of which no tile finds a place as a convolution.
+struct OnGemm {
+  std::string node;
+};
+
 /// What DRAM bytes of an image count as.
 [[nodiscard]] isa::Traffic image_traffic(const Image& image);
 

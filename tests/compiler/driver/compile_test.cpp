@@ -87,6 +87,50 @@ TEST(SmallSram, MovesAndProductsThroughDramEqualTheGraph) {
   }
 }
 
+/// A fully connected layer of 32 x 6 x 6 inputs, as a kernel of the map's size or behind a Flatten, between
+/// convolutions.
+QGraph deep_graph(std::int64_t batch, bool flatten) {
+  QBuilder b(15);
+  const int x = b.conv(b.input(batch, 4, 6, 6), 32, {});
+  const int deep = flatten ? b.conv(b.view(x, batch, 32 * 36, 1, 1), 24, {}) : b.conv(x, 24, {6, 6});
+  b.output(b.conv(deep, 5, {}));
+  return b.graph;
+}
+
+std::string unit_of_layer(const isa::Program& program, const std::string& name) {
+  for (const isa::LayerInfo& layer : program.layers) {
+    if (layer.name == name) return layer.unit;
+  }
+  return "none";
+}
+
+// A tile of the convolution holds the weights of four channels, 4,608 bytes. From some size on downwards no tile fits,
+// and from there on the layer is a product; there is no size between the two that is refused.
+TEST(SmallSram, AReductionThatNoConvolutionTileHoldsRunsOnTheGemmUnit) {
+  constexpr std::int64_t kWeights = 32 * 36 * 4, kBanks = 8;
+  for (const bool flatten : {false, true}) {
+    for (const std::int64_t batch : {1, 3}) {
+      const QGraph graph = deep_graph(batch, flatten);
+      const std::string deep = graph.nodes[graph.nodes.size() - 2].name;
+      std::string before = "conv";
+      for (std::int64_t bank = 1200; bank >= 400; bank -= 40) {
+        SCOPED_TRACE(::testing::Message() << bank << " bytes a bank, flatten " << flatten << ", batch " << batch);
+        const isa::ChipConfig chip = isa::load_chip("tiny", {"sram.size_bytes=" + std::to_string(bank)});
+        const std::string unit = unit_of_layer(compiled(graph, chip, ScheduleKind::layer), deep);
+        if (before == "gemm") EXPECT_EQ(unit, "gemm");
+        if (bank * kBanks <= kWeights) EXPECT_EQ(unit, "gemm");
+        if (bank == 1200) EXPECT_EQ(unit, "conv");
+        if (unit != before) {
+          for (const ScheduleKind kind : {ScheduleKind::layer, ScheduleKind::naive, ScheduleKind::fused}) {
+            expect_equal(graph, chip, kind, 15);
+          }
+        }
+        before = unit;
+      }
+    }
+  }
+}
+
 TEST(Compile, HostStepBetweenSections) {
   QBuilder b(5);
   const int x = b.conv(b.input(1, 3, 5, 4), 6, {});
