@@ -7,7 +7,7 @@
 namespace tessera::tlm_base {
 
 Process::Process(Phase phase, void* owner, Run run)
-    : phase_(phase), bit_(Agenda::current().enter(*this)), owner_(owner), run_(run) {}
+    : agenda_(Agenda::current()), phase_(phase), bit_(agenda_.enter(*this)), owner_(owner), run_(run) {}
 
 Agenda::Agenda(const sc_core::sc_module_name& name) : sc_module(name), event_("event") {
   current_ = this;
@@ -29,6 +29,10 @@ int Agenda::enter(Process& process) {
 void Agenda::stop() {
   stopped_ = true;
   sc_core::sc_stop();
+}
+
+void Agenda::past(Cycles cycle) const {
+  throw InternalError(detail::concat("a process is notified in cycle ", cycle_, " for cycle ", cycle));
 }
 
 void Agenda::arm(const Tick& tick) {
@@ -56,64 +60,58 @@ void Agenda::on_kernel() {
   };
   armed_ = Tick{};
   kernel_active_ = true;
-  Tick tick{now_cycle(), now_phase()};
-  {
-    const Running running(running_);
+  cycle_ = now_cycle();
+  int phase = now_phase();
+  const Running running(running_);
+  if (far_first_ < kNever) fetch_far();
+  while (run_cycle(phase)) {
+    const Cycles next = next_cycle();
+    if (next == kNever) return;
+    if (kernel_active_ && kernel_is_due({next, kDeliver})) return arm({next, kDeliver});
+    cycle_ = next;
+    phase = kDeliver;
+    if (far_first_ < cycle_ + static_cast<Cycles>(kWindow)) fetch_far();
+  }
+}
+
+// Runs the current cycle from a phase on, in each phase in the order of construction; a process of the phase that is
+// notified meanwhile has its turn as well. False: not to its end, since the kernel goes first or the run is over.
+bool Agenda::run_cycle(int from) {
+  Slot& slot = slots_[slot_of(cycle_)];
+  for (int phase = from; phase < kPhases; ++phase) {
+    Mask& mask = slot[static_cast<std::size_t>(phase)];
+    if (mask == 0) continue;
+    if (phase != from && kernel_active_ && kernel_is_due({cycle_, phase})) {
+      arm({cycle_, phase});
+      return false;
+    }
+    phase_ = static_cast<Phase>(phase);
+    const auto& processes = processes_[static_cast<std::size_t>(phase)];
     do {
-      go_to(tick);
-      run_phase();
-      tick = next();
-    } while (!stopped_ && tick.cycle != kNever && !(kernel_active_ && kernel_is_due(tick)));
+      Process& process = *processes[static_cast<std::size_t>(__builtin_ctzll(mask))];
+      mask &= mask - 1;
+      process.due_ = kNever;
+      process.run_(process.owner_);
+    } while (mask != 0);
+    if (stopped_) return false;
   }
-  if (!stopped_ && tick.cycle != kNever) arm(tick);
-}
-
-void Agenda::go_to(const Tick& tick) {
-  phase_ = static_cast<Phase>(tick.phase);
-  if (tick.cycle == cycle_) return;
-  cycle_ = tick.cycle;
-  if (far_first_ < cycle_ + kWindow) fetch_far();
-}
-
-// In the order of construction; a process of the same phase that is notified meanwhile has its turn as well.
-void Agenda::run_phase() {
-  const auto phase = static_cast<std::size_t>(phase_);
-  Mask& mask = slots_[slot_of(cycle_)][phase];
-  while (mask != 0) {
-    Process& process = *processes_[phase][static_cast<std::size_t>(__builtin_ctzll(mask))];
-    mask &= mask - 1;
-    process.due_ = kNever;
-    process.run_(process.owner_);
-  }
-}
-
-// The first tick with a process, from the current phase on.
-Agenda::Tick Agenda::next() {
-  const auto find = [this](Cycles cycle, int from) {
-    const Slot& slot = slots_[slot_of(cycle)];
-    int phase = from;
-    while (phase < kPhases && slot[static_cast<std::size_t>(phase)] == 0) ++phase;
-    return phase;
-  };
-  if (const int phase = find(cycle_, phase_); phase < kPhases) return {cycle_, phase};
   occupied_ &= ~(std::uint64_t{1} << slot_of(cycle_));
-  const std::size_t base = slot_of(cycle_);
-  while (occupied_ != 0) {
-    const std::uint64_t ahead = base == 0 ? occupied_ : occupied_ >> base | occupied_ << (64 - base);
-    const Cycles cycle = cycle_ + __builtin_ctzll(ahead);
-    if (const int phase = find(cycle, 0); phase < kPhases) return {cycle, phase};
-    occupied_ &= ~(std::uint64_t{1} << slot_of(cycle));  // what stood there was cancelled
-  }
-  return far_first_ == kNever ? Tick{} : first_far();
+  return true;
 }
 
-Agenda::Tick Agenda::first_far() const {
-  Tick first;
-  for (int phase = 0; phase < kPhases; ++phase) {
-    for (Mask mask = far_[static_cast<std::size_t>(phase)]; mask != 0; mask &= mask - 1) {
-      const auto bit = static_cast<std::size_t>(__builtin_ctzll(mask));
-      const Tick due{processes_[static_cast<std::size_t>(phase)][bit]->due_, phase};
-      if (due.before(first)) first = due;
+// The next cycle with a process, or one whose processes were cancelled.
+Cycles Agenda::next_cycle() const {
+  if (occupied_ == 0) return far_first_ == kNever ? kNever : first_far();
+  const std::size_t base = slot_of(cycle_);
+  const std::uint64_t ahead = occupied_ >> base | occupied_ << (64 - base) % 64;
+  return cycle_ + __builtin_ctzll(ahead);
+}
+
+Cycles Agenda::first_far() const {
+  Cycles first = kNever;
+  for (std::size_t phase = 0; phase < kPhases; ++phase) {
+    for (Mask mask = far_[phase]; mask != 0; mask &= mask - 1) {
+      first = std::min(first, processes_[phase][static_cast<std::size_t>(__builtin_ctzll(mask))]->due_);
     }
   }
   return first;
@@ -126,7 +124,7 @@ void Agenda::fetch_far() {
     for (Mask mask = far_[phase]; mask != 0; mask &= mask - 1) {
       const Mask bit = mask & (~mask + 1);
       const Cycles due = processes_[phase][static_cast<std::size_t>(__builtin_ctzll(mask))]->due_;
-      if (due < cycle_ + kWindow) {
+      if (due < cycle_ + static_cast<Cycles>(kWindow)) {
         slots_[slot_of(due)][phase] |= bit;
         occupied_ |= std::uint64_t{1} << slot_of(due);
         far_[phase] &= ~bit;

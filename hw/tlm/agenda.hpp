@@ -23,6 +23,8 @@ enum Phase : int {
 };
 inline constexpr int kPhases = 4;
 
+class Agenda;
+
 /// A method that runs in one phase of the cycles it is notified for, at most once each. As with an sc_event only the
 /// earliest notification stands.
 class Process {
@@ -44,6 +46,7 @@ class Process {
   using Run = void (*)(void* owner);
   Process(Phase phase, void* owner, Run run);
 
+  Agenda& agenda_;
   const Phase phase_;
   const int bit_;  // its place among the processes of the phase: the order of construction
   void* const owner_;
@@ -76,8 +79,8 @@ class Agenda : public sc_core::sc_module {
 
  private:
   friend class Process;
-  static constexpr Cycles kWindow = 64;  // cycles whose processes stand in slots; the rest waits in `far_`
-  using Mask = std::uint64_t;            // processes of a phase
+  static constexpr std::size_t kWindow = 64;  // cycles whose processes stand in slots; the rest waits in `far_`
+  using Mask = std::uint64_t;                 // processes of a phase
   using Slot = std::array<Mask, kPhases>;
   struct Tick {
     Cycles cycle = kNever;
@@ -87,16 +90,16 @@ class Agenda : public sc_core::sc_module {
     }
   };
 
-  [[nodiscard]] static std::size_t slot_of(Cycles cycle) { return static_cast<std::size_t>(cycle % kWindow); }
+  static constexpr std::size_t slot_of(Cycles cycle) { return static_cast<std::size_t>(cycle) % kWindow; }
   [[nodiscard]] int enter(Process& process);
   void insert(Process& process);
   void remove(Process& process);
   void arm(const Tick& tick);
+  [[noreturn]] void past(Cycles cycle) const;
   void on_kernel();
-  void go_to(const Tick& tick);
-  void run_phase();
-  [[nodiscard]] Tick next();
-  [[nodiscard]] Tick first_far() const;
+  [[nodiscard]] bool run_cycle(int from);
+  [[nodiscard]] Cycles next_cycle() const;
+  [[nodiscard]] Cycles first_far() const;
   void fetch_far();
   [[nodiscard]] bool kernel_is_due(const Tick& tick);
 
@@ -119,36 +122,36 @@ class Agenda : public sc_core::sc_module {
 
 inline void Process::notify(Cycles cycle) {
   if (due_ <= cycle) return;
-  Agenda& agenda = Agenda::current();
-  if (due_ != kNever) agenda.remove(*this);
+  if (due_ != kNever) agenda_.remove(*this);
   due_ = cycle;
-  agenda.insert(*this);
+  agenda_.insert(*this);
 }
 
 inline void Process::cancel() {
   if (due_ == kNever) return;
-  Agenda::current().remove(*this);
+  agenda_.remove(*this);
   due_ = kNever;
 }
 
 inline void Agenda::insert(Process& process) {
-  const auto phase = static_cast<std::size_t>(process.phase_);
-  TESSERA_CHECK(process.due_ >= cycle_, "notified for cycle ", process.due_, " in cycle ", cycle_);
-  if (process.due_ < cycle_ + kWindow) {
-    slots_[slot_of(process.due_)][phase] |= Mask{1} << process.bit_;
-    occupied_ |= std::uint64_t{1} << slot_of(process.due_);
+  const Cycles ahead = process.due_ - cycle_;
+  const Mask bit = Mask{1} << process.bit_;
+  if (ahead < 0) past(process.due_);
+  if (ahead < static_cast<Cycles>(kWindow)) {
+    const std::size_t slot = slot_of(process.due_);
+    slots_[slot][process.phase_] |= bit;
+    occupied_ |= std::uint64_t{1} << slot;
   } else {
-    far_[phase] |= Mask{1} << process.bit_;
+    far_[process.phase_] |= bit;
     if (process.due_ < far_first_) far_first_ = process.due_;
   }
   if (!running_) arm({process.due_, process.phase_});
 }
 
 inline void Agenda::remove(Process& process) {
-  const auto phase = static_cast<std::size_t>(process.phase_);
   const Mask bit = Mask{1} << process.bit_;
-  slots_[slot_of(process.due_)][phase] &= ~bit;
-  far_[phase] &= ~bit;
+  slots_[slot_of(process.due_)][process.phase_] &= ~bit;
+  far_[process.phase_] &= ~bit;
 }
 
 }  // namespace tessera::tlm_base

@@ -1,8 +1,5 @@
 #include "hw/models/sram/sram.hpp"
 
-#include "hw/common/error.hpp"
-#include "hw/tlm/clock.hpp"
-
 namespace tessera::hw {
 
 using tlm_base::now_cycle;
@@ -40,29 +37,18 @@ void Sram::on_claims() {
   }
 }
 
-void Sram::request(int port, BankMask banks) {
-  TESSERA_CHECK(clients_[static_cast<std::size_t>(port)] != nullptr, "request of unattached port ", port);
-  requests_[static_cast<std::size_t>(port)] = banks;
-  if (any_request_) return;
-  any_request_ = true;
-  decide_.notify(now_cycle());
-}
-
 void Sram::on_requests() {
   if (options_.ideal) {
     decision_.granted = static_cast<PortMask>((1u << kSramPorts) - 1);
   } else {
     const Cycles n = now_cycle();
-    decision_ = arbiter_.decide(requests_, [&](int port) {
+    decision_ = arbiter_.decide(requests_, asking_, [&](int port) {
       SramClient* client = clients_[static_cast<std::size_t>(port)];
       return client != nullptr && client->requests_in(n);
     });
-    for (PortMask refused = decision_.refused; refused != 0; refused = static_cast<PortMask>(refused & (refused - 1))) {
-      ++refusals_;
-    }
+    if (decision_.refused != 0) refusals_ += __builtin_popcount(decision_.refused);
   }
-  requests_.fill(0);
-  any_request_ = false;
+  asking_ = 0;
 }
 
 }  // namespace tessera::hw

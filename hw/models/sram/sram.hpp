@@ -7,7 +7,7 @@
 #include <systemc>
 
 #include "hw/models/sram/arbiter.hpp"
-#include "hw/tlm/agenda.hpp"
+#include "hw/tlm/clock.hpp"
 
 namespace tessera::hw {
 
@@ -37,8 +37,12 @@ class Sram : public sc_core::sc_module {
   /// itself).
   void claim(int port, BankMask banks, bool alone);
   void release(int port);
-  /// Phase evaluate.
-  void request(int port, BankMask banks);
+  /// Phase evaluate; some bank.
+  void request(int port, BankMask banks) {
+    requests_[static_cast<std::size_t>(port)] = banks;
+    if (asking_ == 0) decide_.notify(tlm_base::now_cycle());
+    asking_ = static_cast<PortMask>(asking_ | 1u << port);
+  }
   /// Phase commit: answer to the request of this cycle.
   [[nodiscard]] bool granted(int port) const { return (decision_.granted >> port & 1) != 0; }
 
@@ -63,7 +67,7 @@ class Sram : public sc_core::sc_module {
   std::array<SramClient*, kSramPorts> clients_{};
   std::array<Claim, kSramPorts> claims_{};
   std::array<BankMask, kSramPorts> requests_{};
-  bool any_request_ = false;
+  PortMask asking_ = 0;  // ports with a request in this cycle
   SramDecision decision_;
   Cycles refusals_ = 0;
   tlm_base::Process compare_;
