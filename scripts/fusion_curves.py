@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Runs behind docs/fusion.md; see fusion_curves.sh. Each run is one `tessera` process whose JSON is kept in the work folder."""
 import argparse
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -30,6 +31,7 @@ NVDLA_KIB = 69871  # ResNet-50, layer by layer, published
 class Runner:
     def __init__(self, options):
         self.tessera, self.work, self.models, self.page_only = options.tessera, options.work, options.models, options.page
+        self.wanted = None  # a dictionary: runs that are missing are noted there instead of made
         os.makedirs(self.work, exist_ok=True)
 
     def model(self, name):
@@ -46,7 +48,10 @@ class Runner:
         key = hashlib.sha256(repr((command, name, arguments)).encode()).hexdigest()[:16]
         path = os.path.join(self.work, f"{name}-{command}-{key}.json")
         if not os.path.exists(path):
-            if self.page_only:
+            if self.wanted is not None:
+                self.model(name)  # here, so that no two runs make the same file
+                self.wanted[key] = (command, name, arguments)
+            if self.page_only or self.wanted is not None:
                 return None
             out = path + ".new"
             line = [self.tessera, command, self.model(name), "--chip", "a1000", "--report", out] + arguments
@@ -59,6 +64,15 @@ class Runner:
             print(f"{name} {command} {' '.join(arguments)}", file=sys.stderr, flush=True)
         with open(path, encoding="utf-8") as file:
             return json.load(file)
+
+    def run_all(self, parts, jobs):
+        """Makes what the parts will ask for and is not there yet, `jobs` at a time."""
+        self.wanted = {}
+        for part in parts:
+            part(self)
+        runs, self.wanted = list(self.wanted.values()), None
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(lambda arguments: self.run(*arguments), runs))
 
     def simulate(self, name, schedule, kib=None, channels=None, extra=()):
         return self.run("simulate", name, settings(schedule, kib, channels) + list(extra))
@@ -309,13 +323,17 @@ def main():
     parser.add_argument("--tessera", default=os.path.join(ROOT, "build", "tessera"))
     parser.add_argument("--work", default=os.path.join(ROOT, "build", "fusion_curves"))
     parser.add_argument("--only", default=",".join(PARTS))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--page", action="store_true")
     options = parser.parse_args()
     unknown = set(options.only.split(",")) - set(PARTS)
     if unknown:
         sys.exit(f"fusion_curves: --only {','.join(sorted(unknown))}: expected parts of {', '.join(PARTS)}")
     run = Runner(options)
-    parts = {name: PARTS[name](run) for name in options.only.split(",")}
+    asked = options.only.split(",")
+    if not options.page:
+        run.run_all([PARTS[name] for name in asked], options.jobs)
+    parts = {name: PARTS[name](run) for name in asked}
     if set(parts) != set(PARTS):
         print("\n".join(line for lines in parts.values() for line in lines))
         return
