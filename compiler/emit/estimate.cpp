@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 
 #include "compiler/host/host_step.hpp"
 #include "compiler/schedule/unit_cost.hpp"
@@ -71,8 +72,30 @@ Cycles Estimate::duration(const WorkItem& item) const {
   TESSERA_CHECK(false, "no cost for an instruction of layer ", item.layer);
 }
 
-/// Two engines that share a tile follow each other in program order and read lines of the same banks, one a cycle: the
-/// cycles that this takes; 0 when the item shares nothing.
+namespace {
+
+/// Both read the map's lines, or a part of them.
+bool same_map(const isa::Conv& a, const isa::Conv& b, const isa::ChipConfig& chip) {
+  const std::int64_t blocks = ceil_div<std::int64_t>(a.cin, chip.layout.channel_block);
+  const std::int64_t extent = blocks * a.in.block_pitch * chip.sram.line_bytes;
+  return std::abs(static_cast<std::int64_t>(a.in.base) - static_cast<std::int64_t>(b.in.base)) < extent;
+}
+
+/// The neighbour in program order is another part of the tile's channels on the same engine.
+bool part_of_tile(const std::vector<WorkItem>& items, std::size_t i) {
+  const auto& conv = std::get<isa::Conv>(items[i].body);
+  for (const std::size_t k : {i - 1, i + 1}) {
+    if (k >= items.size() || items[k].layer != items[i].layer || items[k].queue != items[i].queue) continue;
+    const auto* other = std::get_if<isa::Conv>(&items[k].body);
+    if (other != nullptr && other->in.base == conv.in.base && other->w_base != conv.w_base) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+/// Two engines that share a tile, or a layer by images, follow each other in program order and read lines of the same
+/// banks, one a cycle: the cycles that this takes; 0 when the item shares nothing.
 Cycles Estimate::meeting(const std::vector<WorkItem>& items, std::size_t i) const {
   const auto* conv = std::get_if<isa::Conv>(&items[i].body);
   if (conv == nullptr) return 0;
@@ -83,8 +106,10 @@ Cycles Estimate::meeting(const std::vector<WorkItem>& items, std::size_t i) cons
     const auto* other = std::get_if<isa::Conv>(&items[k].body);
     if (other == nullptr) continue;
     const ConvPorts a = conv_ports(*conv, chip_), b = conv_ports(*other, chip_);
-    longest = std::max<Cycles>(longest, static_cast<Cycles>(a.window_lines + b.window_lines));
-    if (conv->w_base == other->w_base) {
+    const bool shared = same_map(*conv, *other, chip_);
+    if (shared) longest = std::max<Cycles>(longest, static_cast<Cycles>(a.window_lines + b.window_lines));
+    // A part of the channels of another image: the engines read it at different times.
+    if (conv->w_base == other->w_base && (shared || !part_of_tile(items, i))) {
       longest = std::max<Cycles>(longest, static_cast<Cycles>(a.weight_lines + b.weight_lines));
     }
   }

@@ -23,26 +23,29 @@ void Walk::body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& ti
     edp_body(id, core, tile, in, out, constants);
     return;
   }
-  const std::vector<Tile> pieces = engine_pieces(l, tile, plan.split, chip_);
-  // A tile that is not shared takes the engines in turn.
-  if (pieces.size() == 1) {
-    conv_body(id, core, tile, in, out, constants, next_engine_);
-    next_engine_ = (next_engine_ + 1) % chip_.conv.engines;
-    return;
-  }
-  for (std::size_t e = 0; e < pieces.size(); ++e) {
-    conv_body(id, core, pieces[e], in, out, constants, static_cast<std::int64_t>(e));
-    if (e > 0 && stagger_) {
+  for (const EnginePiece& piece : engine_pieces(l, tile, plan.split, chip_)) {
+    std::int64_t engine = piece.engine;
+    if (engine < 0) {  // a tile that is not shared takes the engines in turn
+      engine = next_engine_;
+      next_engine_ = (next_engine_ + 1) % chip_.conv.engines;
+    }
+    conv_body(id, core, piece.tile, in, out, constants, engine);
+    if (piece.engine > 0 && stagger_) {
       WorkItem& w = sections.back().items.back();
-      w.delay = static_cast<Cycles>(e) * stagger(std::get<isa::Conv>(w.body));
+      w.delay = static_cast<Cycles>(engine) * stagger(std::get<isa::Conv>(w.body), plan.split);
     }
   }
-  stagger_ = false;
+  // By images the last engine's begin follows in the next tile.
+  if (!by_images(plan.split) || tile.n / engine_images(l.out.n, chip_) + 1 == chip_.conv.engines) stagger_ = false;
 }
 
 /// Engines that begin together read the same windows in the same cycles, and go on so. Half a beat apart one reads
 /// while the other computes; 0: that gains nothing.
-Cycles Walk::stagger(const isa::Conv& conv) const {
+Cycles Walk::stagger(const isa::Conv& conv, EngineSplit split) const {
+  if (split == EngineSplit::crossed) return 0;
+  if (split == EngineSplit::images) {  // the weights of a slot are read one behind the other, and so in each slot
+    return ceil_div(chip_.conv.cin_lanes * chip_.conv.cout_lanes, chip_.sram.line_bytes);
+  }
   const UnitCost::Burst burst = cost_.window_burst(conv);
   if (burst.lines * chip_.conv.engines > burst.cycles + burst.cycles / 4) return 0;
   return burst.total > kStaggerWorth * burst.lines ? static_cast<Cycles>(burst.lines) : 0;

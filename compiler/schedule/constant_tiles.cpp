@@ -64,7 +64,8 @@ Walk::ConstantTile Walk::load_constants(int id, std::uint8_t core, const LayerPl
     }
   }
   const std::int64_t all = c.weight_offset(channels.end) - c.weight_offset(channels.first);
-  if (plan.split == EngineSplit::channels && all >= kApartBytes) {
+  const bool parts = plan.split == EngineSplit::channels || plan.split == EngineSplit::crossed;
+  if (parts && all >= kApartBytes) {
     const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
     for (const Rows& part : cut(channels, chip_.conv.engines, channel_granule(l, chip_))) {
       load_weights(id, core, part, tile);

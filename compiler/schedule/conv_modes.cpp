@@ -60,7 +60,7 @@ QNode node_on_columns(const Layer& layer, const Layer& narrow) {
 double strip_cycles(const Layer& layer, const LayerGraph& graph, UnitCost& cost) {
   const std::int64_t rows = std::min(layer.out.h, kStripRows);
   const Rows strip{(layer.out.h - rows) / 2, (layer.out.h - rows) / 2 + rows};
-  const double engines = best_split(layer, graph, {0, strip, {0, layer.out.c}}, cost).cycles;
+  const double engines = best_split(layer, graph, {0, strip, {0, layer.out.c}}, true, cost).cycles;
   const auto fresh = static_cast<double>(std::min(layer.in.h, rows * layer.sy) * layer.in.c) /
                      static_cast<double>(layer.columns);  // rows of channels
   const std::int64_t lines = ceil_div(layer.in.w, semantics::pixels_per_line(cost.chip()));

@@ -17,9 +17,12 @@ constexpr std::size_t kFreePlacements = 4;                // new maps of a group
 constexpr double kChunkOverhead = 40;                     // cycles of an instruction beside its work
 // By level: the part that is gained of the cycles that more rows at once can gain.
 constexpr std::array<double, 8> kGains = {1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0};
+constexpr int kFrontLevel = 3;       // of layers in front of those that run whole images
 constexpr double kLeastGain = 0.99;  // of a layer's cycles, for a further choice
 constexpr double kImportUnits = 2;   // LOAD and REORDER each lay half of an image
 constexpr double kSeam = 0.05;       // of work on other units, that is not hidden
+constexpr double kLedSeam = 0.025;   // of it, where some layers are a step ahead
+constexpr double kInTurn = 0.5;      // of it, where images take turns
 constexpr double kInstructionBytes = 128;
 constexpr double kLoadBytes = 64;
 
@@ -249,16 +252,18 @@ double FusionSearch::rows_lines(int id, std::int64_t rows) const {
 
 /// From one row at a time on, whichever layer gains most cycles for the lines it takes makes more rows at once, until
 /// the level's part of all that can be gained is.
-GroupPlan FusionSearch::group_plan(int first, int end, int level) {
+GroupPlan FusionSearch::group_plan(int first, int end, int level, std::int64_t together) {
   GroupPlan plan;
   plan.first = first;
   plan.end = end;
   plan.level = level;
+  plan.together = together;
+  const auto choices = [&](int id) -> const std::vector<ChunkRows>& { return chunk_choices(id, together); };
   std::vector<std::size_t> at;  // by layer: choice
   double left = 0;              // to gain
   for (int id = first; id < end; ++id) {
     at.push_back(0);
-    left += chunk_choices(id).front().cycles - chunk_choices(id).back().cycles;
+    left += choices(id).front().cycles - choices(id).back().cycles;
   }
   left *= kGains[static_cast<std::size_t>(level)];
   while (left > 0) {
@@ -266,7 +271,7 @@ GroupPlan FusionSearch::group_plan(int first, int end, int level) {
     int chosen = -1;
     std::size_t to = 0;
     for (int id = first; id < end; ++id) {
-      const std::vector<ChunkRows>& all = chunk_choices(id);
+      const std::vector<ChunkRows>& all = choices(id);
       const ChunkRows& now = all[at[static_cast<std::size_t>(id - first)]];
       for (std::size_t c = at[static_cast<std::size_t>(id - first)] + 1; c < all.size(); ++c) {
         const double lines = rows_lines(id, all[c].rows) - rows_lines(id, now.rows);
@@ -279,11 +284,13 @@ GroupPlan FusionSearch::group_plan(int first, int end, int level) {
     }
     if (chosen < 0) break;
     std::size_t& choice = at[static_cast<std::size_t>(chosen - first)];
-    left -= chunk_choices(chosen)[choice].cycles - chunk_choices(chosen)[to].cycles;
+    left -= choices(chosen)[choice].cycles - choices(chosen)[to].cycles;
     choice = to;
   }
   for (int id = first; id < end; ++id) {
-    plan.rows.push_back(chunk_choices(id)[at[static_cast<std::size_t>(id - first)]].rows);
+    const ChunkRows& chosen = choices(id)[at[static_cast<std::size_t>(id - first)]];
+    plan.rows.push_back(chosen.rows);
+    plan.row_cycles.push_back(chosen.cycles / static_cast<double>(layer(id).out.h));
   }
   plan.steps = ceil_div(layer(end - 1).out.h, plan.rows.back());
   return plan;
@@ -299,7 +306,8 @@ std::int64_t FusionSearch::constant_lines(int id) const {
 void FusionSearch::extend_by_groups(int cut, int state) {
   const int layers = static_cast<int>(graph_.layers.size());
   const int effort = std::clamp(options_.effort, 0, static_cast<int>(kDeepest.size()) - 1);
-  const int deepest = options_.deepest > 0 ? options_.deepest : kDeepest[static_cast<std::size_t>(effort)];
+  int deepest = options_.deepest > 0 ? options_.deepest : kDeepest[static_cast<std::size_t>(effort)];
+  if (options_.deepest == 0 && layer(cut).out.n > 1) deepest *= 2;  // until the maps of all images fit
   std::int64_t weights = 0;
   for (int end = cut + 1; end <= std::min(layers, cut + deepest); ++end) {
     if (!can_fuse(layer(end - 1), chip_)) break;
@@ -307,27 +315,85 @@ void FusionSearch::extend_by_groups(int cut, int state) {
     if (weights > sram_lines_) break;
     if (!can_group(graph_, cut, end, chip_)) continue;
     for (int level = static_cast<int>(kGains.size()); level-- > 0;) {
-      GroupPlan plan = group_plan(cut, end, level);
+      GroupPlan plan = group_plan(cut, end, level, 1);
       if (fact(plan).least_lines > room(cut, end)) break;
       for (const int ahead : {0, 1, 2}) {
         plan.ahead = ahead;
         try_group(cut, state, plan);
       }
+      plan.ahead = 1;
+      plan.lead = lead_layer(cut, end);
+      if (plan.lead >= 0) try_group(cut, state, plan);
+    }
+    if (layer(cut).out.n == 1 || chip_.conv.engines == 1) continue;
+    for (int level = static_cast<int>(kGains.size()); level-- > -1;) {
+      GroupPlan plan = level < 0 ? whole_maps_plan(cut, end) : group_plan(cut, end, level, chip_.conv.engines);
+      plan.ahead = 1;
+      plan.lead = lead_layer(cut, end);
+      if (fact(plan).least_lines > room(cut, end)) continue;
+      try_group(cut, state, plan);
+      plan.lead = -1;
+      try_group(cut, state, plan);
     }
   }
 }
 
+/// Layer by layer with an image an engine, but for what is in front of the lead.
+GroupPlan FusionSearch::whole_maps_plan(int first, int end) {
+  GroupPlan plan = group_plan(first, end, kFrontLevel, chip_.conv.engines);
+  plan.level = -1;
+  for (int id = std::max(first, lead_layer(first, end)); id < end; ++id) {
+    plan.rows[static_cast<std::size_t>(id - first)] = layer(id).out.h;
+  }
+  plan.steps = ceil_div(layer(end - 1).out.h, plan.rows.back());
+  return plan;
+}
+
+/// Where the images in front may be a turn ahead: behind vector work, so that it is done under the convolutions of the
+/// images before it, or behind the layer that reads what LOAD brings. -1: nowhere.
+int FusionSearch::lead_layer(int first, int end) const {
+  for (int id = first + 1; id < end; ++id) {
+    if (layer(id - 1).kind == LayerKind::edp && layer(id).kind == LayerKind::conv) return id;
+  }
+  const std::vector<int>& read = layer(first).inputs;
+  const bool imports = std::any_of(
+      read.begin(), read.end(), [&](int t) { return root(graph_.values[static_cast<std::size_t>(t)].root).imported; });
+  return imports && first + 1 < end ? first + 1 : -1;
+}
+
+/// Lines of the buffers of the group's maps that are not in SRAM as a whole.
+std::int64_t FusionSearch::buffered_lines(const GroupPlan& plan, const GroupFact& fact,
+                                          const std::vector<int>& spilled) const {
+  std::int64_t sum = 0;
+  std::vector<BufferUse> uses;
+  for (const RootFact& r : fact.roots) {
+    if (r.buffer_lines == 0 || !contains(spilled, r.root)) continue;
+    sum += r.buffer_lines;
+    uses.push_back(r.use);
+    uses.back().lines = r.buffer_lines;
+  }
+  if (layer(plan.first).out.n == 1) return sum;
+  return plan.together * lay_buffers(uses, fact.front, fact.tail, INT64_MAX).lines;
+}
+
 FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
-  const auto key = std::make_tuple(plan.first, plan.end, plan.level, plan.ahead);
+  const std::array<int, 6> key = {plan.first, plan.end, plan.level, plan.ahead, static_cast<int>(plan.together),
+                                  plan.lead};
   const auto found = facts_.find(key);
   if (found != facts_.end()) return found->second;
   GroupFact f;
   const std::vector<bool> all(graph_.roots.size(), true);
   const GroupTrace trace = trace_group(graph_, plan, all);
+  const std::vector<BufferUse> uses = buffer_uses(graph_, trace);
+  f.front = trace.front;
+  f.tail = trace.tail;
   for (const int r : touched(plan.first, plan.end)) {
     RootFact fact;
     fact.root = r;
-    if (const LineBuffer* buffer = trace.buffer_of(r)) fact.buffer_lines = buffer_lines(root(r), buffer->rows, chip_);
+    if (const LineBuffer* buffer = trace.buffer_of(r)) {
+      fact.buffer_lines = buffer_lines(root(r), buffer->rows, chip_);
+      fact.use = uses[static_cast<std::size_t>(buffer - trace.buffers.data())];
+    }
     fact.inside = root(r).first_layer >= plan.first && root(r).last_layer < plan.end;
     for (int id = plan.first; id < plan.end; ++id) {
       fact.written = fact.written || layer(id).output_root == r;
@@ -335,9 +401,9 @@ FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
         fact.read = fact.read || graph_.values[static_cast<std::size_t>(t)].root == r;
       }
     }
-    f.least_lines += fact.buffer_lines;
     f.roots.push_back(fact);
   }
+  f.least_lines = buffered_lines(plan, f, touched(plan.first, plan.end));
   for (int id = plan.first; id < plan.end; ++id) {
     const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
     f.weight_lines += constant_lines(id);
@@ -347,30 +413,31 @@ FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
   f.in_place = trace.in_place;
   for (const GroupChunk& chunk : trace.chunks) {
     const bool conv = !chunk.load && layer(chunk.layer).kind == LayerKind::conv;
-    f.instruction_bytes += conv ? kInstructionBytes * static_cast<double>(chip_.conv.engines) : kLoadBytes;
+    f.instruction_bytes +=
+        conv ? kInstructionBytes * static_cast<double>(chip_.conv.engines / plan.together) : kLoadBytes;
   }
   return facts_.emplace(key, std::move(f)).first->second;
 }
 
-double FusionSearch::chunk_cycles(int id, const Rows& rows) {
-  const auto key = std::make_tuple(id, rows.first, rows.end);
+double FusionSearch::chunk_cycles(int id, const Rows& rows, std::int64_t together) {
+  const auto key = std::make_tuple(id, rows.first, rows.end, together);
   const auto known = chunk_cycles_.find(key);
   if (known != chunk_cycles_.end()) return known->second;
   const Layer& l = layer(id);
   const Tile tile{0, rows, {0, l.out.c}};
-  const double cycles = l.kind == LayerKind::conv ? best_split(l, graph_, tile, cost_).cycles
+  const double cycles = l.kind == LayerKind::conv ? best_split(l, graph_, tile, together > 1, cost_).cycles
                                                   : static_cast<double>(cost_.edp(edp_geometry(l, graph_, tile)));
   return chunk_cycles_.emplace(key, cycles + kChunkOverhead).first->second;
 }
 
 /// Fewer cycles with more rows; what gains nothing is left out.
-const std::vector<FusionSearch::ChunkRows>& FusionSearch::chunk_choices(int id) {
-  std::vector<ChunkRows>& choices = chunk_choices_[id];
+const std::vector<FusionSearch::ChunkRows>& FusionSearch::chunk_choices(int id, std::int64_t together) {
+  std::vector<ChunkRows>& choices = chunk_choices_[{id, together}];
   if (!choices.empty()) return choices;
   const std::int64_t height = layer(id).out.h;
   const auto cycles = [&](std::int64_t rows) {
     const std::int64_t first = (height - rows) / 2;  // away from the padding
-    return chunk_cycles(id, {first, first + rows}) * static_cast<double>(height) / static_cast<double>(rows);
+    return chunk_cycles(id, {first, first + rows}, together) * static_cast<double>(height) / static_cast<double>(rows);
   };
   if (layer(id).wished_rows > 0) {
     choices = {{layer(id).wished_rows, cycles(layer(id).wished_rows)}};
@@ -388,8 +455,19 @@ void FusionSearch::time_group(const GroupPlan& plan, GroupFact& f) {
   f.timed = true;
   const std::vector<bool> none(graph_.roots.size(), false);
   for (const GroupChunk& chunk : trace_group(graph_, plan, none).chunks) {
-    (layer(chunk.layer).kind == LayerKind::conv ? f.conv : f.edp) += chunk_cycles(chunk.layer, chunk.rows);
+    (layer(chunk.layer).kind == LayerKind::conv ? f.conv : f.edp) +=
+        chunk_cycles(chunk.layer, chunk.rows, plan.together);
   }
+}
+
+/// Cycles of an image, with `imports` of LOAD and REORDER.
+double FusionSearch::image_cycles(const GroupPlan& plan, const GroupFact& f, double imports) const {
+  const double all = f.conv + f.edp + imports;
+  // Without room ahead a line buffer's next rows wait for the reader of the last.
+  const double longest = plan.ahead > 0 ? std::max({f.conv, f.edp, imports}) : all;
+  // Images that go through whole layers do not overlap unless some layers are ahead.
+  const bool leads = f.front > 0;
+  return longest + (leads ? kLedSeam : plan.together > 1 ? kInTurn : kSeam) * (all - longest);
 }
 
 void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {
@@ -419,7 +497,6 @@ void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {
         if (root(r.root).imported && root(r.root).first_layer >= plan.first) bytes += map_bytes(r.root);
         continue;
       }
-      lines += r.buffer_lines;
       if (r.read && !r.written) {
         bytes += map_bytes(r.root);
         streamed += map_bytes(r.root);
@@ -431,14 +508,12 @@ void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {
       }
       if (r.written && !r.inside) bytes += map_bytes(r.root);
     }
+    lines += buffered_lines(plan, f, now);
     if (lines > available) return;
     State next = follow(from, cut, state, plan, live, newly);
     imports *= options_.import_wait / kImportUnits;
     imports = std::max(imports, streamed / images / cost_.dram_bytes_per_cycle());
-    const double all = f.conv + f.edp + imports;
-    // Without room ahead a line buffer's next rows wait for the reader of the last.
-    const double longest = plan.ahead > 0 ? std::max({f.conv, f.edp, imports}) : all;
-    add(next, {images * (longest + kSeam * (all - longest)), bytes, f.constant_bytes, available - lines});
+    add(next, {images * image_cycles(plan, f, imports), bytes, f.constant_bytes, available - lines});
     offer(plan.end, std::move(next));
   });
 }

@@ -6,6 +6,7 @@
 // those layers grows and the search repeats.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "compiler/schedule/constants.hpp"
 #include "compiler/schedule/group.hpp"
+#include "compiler/schedule/group_buffers.hpp"
 #include "compiler/schedule/layer_graph.hpp"
 #include "compiler/schedule/layer_plan.hpp"
 #include "compiler/schedule/unit_cost.hpp"
@@ -47,6 +49,7 @@ class FusionSearch {
   struct RootFact {
     int root = -1;
     std::int64_t buffer_lines = 0;
+    BufferUse use;
     bool written = false, read = false, inside = false;  // inside: nobody else touches it
   };
   struct GroupFact {
@@ -55,8 +58,9 @@ class FusionSearch {
     std::int64_t least_lines = 0;  // every map a line buffer, weights
     std::int64_t weight_lines = 0;
     double constant_bytes = 0, instruction_bytes = 0;
+    std::size_t front = 0, tail = 0;  // chunks, as in GroupTrace
     bool timed = false;
-    double conv = 0, edp = 0;  // cycles
+    double conv = 0, edp = 0;  // cycles of an image
   };
   struct State {
     std::vector<int> spilled;  // of the roots that live across the cut, ascending
@@ -73,18 +77,23 @@ class FusionSearch {
   [[nodiscard]] std::int64_t map_lines(int root) const { return map_lines_[static_cast<std::size_t>(root)]; }
   [[nodiscard]] double map_bytes(int root) const;
   [[nodiscard]] std::vector<int> touched(int first, int end) const;
-  [[nodiscard]] GroupPlan group_plan(int first, int end, int level);
+  [[nodiscard]] GroupPlan group_plan(int first, int end, int level, std::int64_t together);
+  [[nodiscard]] GroupPlan whole_maps_plan(int first, int end);
+  [[nodiscard]] int lead_layer(int first, int end) const;
+  [[nodiscard]] std::int64_t buffered_lines(const GroupPlan& plan, const GroupFact& fact,
+                                            const std::vector<int>& spilled) const;
   [[nodiscard]] std::int64_t constant_lines(int id) const;
   GroupFact& fact(const GroupPlan& plan);
-  [[nodiscard]] double chunk_cycles(int id, const Rows& rows);
+  [[nodiscard]] double chunk_cycles(int id, const Rows& rows, std::int64_t together);
   /// Rows that a layer makes at once, and its cycles in all then.
   struct ChunkRows {
     std::int64_t rows = 1;
     double cycles = 0;
   };
-  const std::vector<ChunkRows>& chunk_choices(int id);
+  const std::vector<ChunkRows>& chunk_choices(int id, std::int64_t together);
   [[nodiscard]] double rows_lines(int id, std::int64_t rows) const;
   void time_group(const GroupPlan& plan, GroupFact& fact);
+  [[nodiscard]] double image_cycles(const GroupPlan& plan, const GroupFact& fact, double imports) const;
   void extend(int cut, int state);
   void extend_by_layer(int cut, int state);
   void extend_by_groups(int cut, int state);
@@ -113,11 +122,11 @@ class FusionSearch {
   UnitCost& cost_;
   const isa::ChipConfig& chip_;
   FusionOptions options_;
-  std::vector<std::int64_t> map_lines_;                        // by root, whole
-  std::map<std::tuple<int, int, int, int>, GroupFact> facts_;  // first, end, level, ahead
+  std::vector<std::int64_t> map_lines_;            // by root, whole
+  std::map<std::array<int, 6>, GroupFact> facts_;  // first, end, level, ahead, together, lead
   std::map<LayerKey, std::vector<LayerPlan>> plans_;
-  std::map<std::tuple<int, std::int64_t, std::int64_t>, double> chunk_cycles_;  // layer, rows
-  std::map<int, std::vector<ChunkRows>> chunk_choices_;                         // by layer
+  std::map<std::tuple<int, std::int64_t, std::int64_t, std::int64_t>, double> chunk_cycles_;  // layer, rows, together
+  std::map<std::pair<int, std::int64_t>, std::vector<ChunkRows>> chunk_choices_;              // layer, together
   std::vector<std::vector<State>> cuts_;
   std::vector<std::map<std::vector<int>, std::size_t>> offered_;  // by cut: the state with these maps in DRAM
   std::int64_t sram_lines_ = 0;

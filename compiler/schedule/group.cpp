@@ -24,6 +24,7 @@ class Tracer {
   GroupTrace trace() {
     find_roots();
     write_chunks();
+    if (group_.lead > group_.first) take_the_lead();
     find_heights();
     return std::move(out_);
   }
@@ -96,8 +97,52 @@ class Tracer {
     }
     for (std::int64_t s = 0; s < group_.steps; ++s) {
       for (const int id : drivers) pull(id, layer(id).out.h * (s + 1) / group_.steps);
+      step_ends_.push_back(out_.chunks.size());
     }
     for (int id = group_.first; id < group_.end; ++id) pull(id, layer(id).out.h);  // rows that nobody here reads
+    step_ends_.back() = out_.chunks.size();
+  }
+
+  /// Rows that a layer in front of the lead makes, or that it reads, whoever loads them.
+  [[nodiscard]] bool in_front(const GroupChunk& chunk) {
+    if (!chunk.load) return chunk.layer < group_.lead;
+    const std::vector<Reader>& readers = use(chunk.root).readers;
+    return std::any_of(readers.begin(), readers.end(), [&](const Reader& r) { return r.layer < group_.lead; });
+  }
+
+  /// Layers in front of the lead do the next step's rows among the others' of this one, so that what they wait for each
+  /// other is done under the others' work.
+  void take_the_lead() {
+    std::vector<std::vector<GroupChunk>> front, back;  // by step that has both
+    std::size_t at = 0;
+    for (const std::size_t end : step_ends_) {
+      std::vector<GroupChunk> ahead, behind;
+      for (; at < end; ++at) {
+        (in_front(out_.chunks[at]) ? ahead : behind).push_back(out_.chunks[at]);
+      }
+      if (front.empty() || (!ahead.empty() && !back.back().empty())) {
+        front.emplace_back();
+        back.emplace_back();
+      }
+      front.back().insert(front.back().end(), ahead.begin(), ahead.end());
+      back.back().insert(back.back().end(), behind.begin(), behind.end());
+    }
+    if (back.back().empty() || front.front().empty()) return;
+    const auto cycles = [&](const std::vector<GroupChunk>& chunks) {
+      std::vector<double> out;
+      for (const GroupChunk& c : chunks) out.push_back(chunk_weight(graph_, group_, c));
+      return out;
+    };
+    out_.chunks = front.front();
+    out_.front = out_.chunks.size();
+    for (std::size_t s = 0; s + 1 < front.size(); ++s) {
+      std::size_t f = 0, b = 0;
+      for (const bool ahead : interleaved(cycles(front[s + 1]), cycles(back[s]))) {
+        out_.chunks.push_back(ahead ? front[s + 1][f++] : back[s][b++]);
+      }
+    }
+    out_.tail = out_.chunks.size();
+    out_.chunks.insert(out_.chunks.end(), back.back().begin(), back.back().end());
   }
 
   /// Makes the layer's rows at least up to `end`, chunk by chunk, each when what it reads is there.
@@ -178,7 +223,8 @@ class Tracer {
   const GroupPlan& group_;
   const std::vector<bool>& spilled_;
   std::vector<RootUse> uses_;
-  std::vector<std::int64_t> done_;  // by layer: rows made
+  std::vector<std::int64_t> done_;      // by layer: rows made
+  std::vector<std::size_t> step_ends_;  // chunks
   GroupTrace out_;
 };
 
@@ -258,6 +304,34 @@ bool can_fuse(const Layer& layer, const isa::ChipConfig& chip) {
 
 GroupTrace trace_group(const LayerGraph& graph, const GroupPlan& group, const std::vector<bool>& spilled) {
   return Tracer(graph, group, spilled).trace();
+}
+
+std::vector<bool> interleaved(const std::vector<double>& front, const std::vector<double>& back) {
+  const auto sum = [](const std::vector<double>& cycles) {
+    double all = 0;
+    for (const double c : cycles) all += c;
+    return std::max(all, 1e-9);
+  };
+  const double all_front = sum(front), all_back = sum(back);
+  std::vector<bool> order;
+  double front_done = 0, back_done = 0;
+  for (std::size_t f = 0, b = 0; f + b < front.size() + back.size();) {
+    const bool ahead = b == back.size() || (f < front.size() && front_done / all_front <= back_done / all_back);
+    const std::vector<double>& list = ahead ? front : back;
+    std::size_t& at = ahead ? f : b;
+    (ahead ? front_done : back_done) += list[at];
+    do {  // with what other units do before and behind it
+      order.push_back(ahead);
+      ++at;
+    } while (at < list.size() && list[at] == 0);
+  }
+  return order;
+}
+
+double chunk_weight(const LayerGraph& graph, const GroupPlan& plan, const GroupChunk& chunk) {
+  if (chunk.load || graph.layers[static_cast<std::size_t>(chunk.layer)].kind != LayerKind::conv) return 0;
+  const auto rows = static_cast<double>(chunk.rows.count());
+  return plan.row_cycles.empty() ? rows : rows * plan.row_cycles[static_cast<std::size_t>(chunk.layer - plan.first)];
 }
 
 std::int64_t buffer_lines(const Root& root, std::int64_t rows, const isa::ChipConfig& chip) {

@@ -20,6 +20,9 @@ struct GroupPlan {
   int ahead = 0;  // chunks that LOAD works ahead, and, at most one, a layer on another unit than its reader's
   std::vector<std::int64_t> rows;  // by layer of the group: that it makes at once; empty: its part of a step
   int level = 0;                   // of the search, from high buffers and busy units to low buffers
+  std::int64_t together = 1;       // images at a time, each in buffers of its own: one, or one an engine
+  int lead = -1;  // layers in front of it, of which vector work is a part, are a step ahead of those behind; -1: none
+  std::vector<double> row_cycles;  // by layer of the group: of a convolution's row, for an even order; empty: all alike
 };
 
 /// Rows that layer `id` of the group makes at once.
@@ -43,6 +46,9 @@ struct LineBuffer {
 
 struct GroupTrace {
   std::vector<GroupChunk> chunks;  // of one image, in program order
+  // With a lead: chunks of the first step's front, and where the last step's others begin. These go together where
+  // images follow each other: `interleaved(...)` of the next image's front and what is left of this one.
+  std::size_t front = 0, tail = 0;
   std::vector<LineBuffer> buffers;
   std::vector<int> in_place;  // layers whose overwritten_operand nobody reads any more when they write its rows
   [[nodiscard]] const LineBuffer* buffer_of(int root) const;
@@ -61,6 +67,12 @@ struct GroupTrace {
 
 /// `spilled`: by root, not in SRAM as a whole.
 [[nodiscard]] GroupTrace trace_group(const LayerGraph& graph, const GroupPlan& group, const std::vector<bool>& spilled);
+
+/// The order in which two lists of chunks with these cycles go on evenly: true: the next of `front`.
+[[nodiscard]] std::vector<bool> interleaved(const std::vector<double>& front, const std::vector<double>& back);
+
+/// Cycles of the convolution engines for a chunk, by the plan; none for other units.
+[[nodiscard]] double chunk_weight(const LayerGraph& graph, const GroupPlan& plan, const GroupChunk& chunk);
 
 /// Lines of one image of a root's buffer of `rows` rows.
 [[nodiscard]] std::int64_t buffer_lines(const Root& root, std::int64_t rows, const isa::ChipConfig& chip);

@@ -3,6 +3,7 @@
 // for the next layers' weights, which LOAD then fetches ahead.
 #include <algorithm>
 
+#include "compiler/schedule/group_buffers.hpp"
 #include "compiler/schedule/walk.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
@@ -11,11 +12,6 @@
 namespace tessera::compiler {
 
 struct Walk::Group {
-  struct Buffer {
-    LineRange range{-1, 0};
-    SramView view;
-    int chunks_left = 0;  // that touch it
-  };
   struct Member {
     LayerPlan plan;
     ConstantTile whole, constants;
@@ -24,8 +20,17 @@ struct Walk::Group {
     LayerNote note;
   };
   GroupTrace trace;
-  std::vector<Buffer> buffers;  // as trace.buffers
+  std::int64_t images = 1, turns = 1;
   std::vector<Member> members;  // by layer
+  // Of one image: a range for each buffer of the trace, until its last chunk. Of several: one for each image of a turn.
+  std::vector<LineRange> ranges;
+  std::vector<int> chunks_left;  // by buffer: of one image
+  BufferLayout layout;           // of several images
+  [[nodiscard]] std::size_t buffer_of(int root) const {
+    std::size_t i = 0;
+    while (i < trace.buffers.size() && trace.buffers[i].root != root) ++i;
+    return i;
+  }
 };
 
 Walk::Walk(const LayerGraph& graph, const Constants& constants, const WalkChoices& choices, UnitCost& cost,
@@ -47,15 +52,36 @@ Walk::~Walk() = default;
 void Walk::group(const GroupPlan& plan) {
   group_ = std::make_unique<Group>();
   open_group(plan);
-  const std::int64_t images = graph_.layers[static_cast<std::size_t>(plan.first)].out.n;
-  for (std::int64_t n = 0; n < images; ++n) {
-    for (const GroupChunk& chunk : group_->trace.chunks) {
-      group_chunk(plan, chunk, n);
-      finish_chunk(plan, chunk);
+  const Group& g = *group_;
+  const std::vector<GroupChunk>& chunks = g.trace.chunks;
+  const std::size_t front = g.trace.front, tail = front == 0 ? chunks.size() : g.trace.tail;
+  for (std::size_t i = 0; i < front; ++i) group_images(plan, chunks[i], 0);
+  if (front == tail) {  // weights in front of the next images' rows
+    for (int id = plan.first; id < plan.end; ++id) open_member(plan, id);
+  }
+  const auto cycles = [&](std::size_t first, std::size_t end) {
+    std::vector<double> out;
+    for (std::size_t i = first; i < end; ++i) out.push_back(chunk_weight(graph_, plan, chunks[i]));
+    return out;
+  };
+  for (std::int64_t turn = 0; turn < g.turns; ++turn) {
+    for (std::size_t i = front; i < tail; ++i) group_images(plan, chunks[i], turn);
+    std::size_t next = 0, rest = tail;
+    for (const bool ahead : interleaved(cycles(0, turn + 1 < g.turns ? front : 0), cycles(tail, chunks.size()))) {
+      group_images(plan, chunks[ahead ? next++ : rest++], ahead ? turn + 1 : turn);
     }
   }
+  for (LineRange& range : group_->ranges) release(0, range);
   for (Group::Member& member : group_->members) notes.push_back(member.note);
   group_.reset();
+}
+
+/// The chunk of all images of a turn: together, an image of each engine.
+void Walk::group_images(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t turn) {
+  for (std::int64_t n = turn; n < group_->images; n += plan.together == 1 ? group_->images : group_->turns) {
+    group_chunk(plan, chunk, n);
+    finish_chunk(plan, chunk);
+  }
 }
 
 /// Places the maps and buffers and counts their uses.
@@ -63,6 +89,8 @@ void Walk::open_group(const GroupPlan& plan) {
   Group& g = *group_;
   g.trace = trace_group(graph_, plan, choices_.spilled);
   g.members.resize(static_cast<std::size_t>(plan.end - plan.first));
+  g.images = graph_.layers[static_cast<std::size_t>(plan.first)].out.n;
+  g.turns = ceil_div(g.images, plan.together);
   const auto root_of = [&](int value) { return graph_.values[static_cast<std::size_t>(value)].root; };
   const auto place = [&](int root) {
     const LineBuffer* buffer = g.trace.buffer_of(root);
@@ -75,32 +103,62 @@ void Walk::open_group(const GroupPlan& plan) {
     if (std::find(over.begin(), over.end(), id) != over.end()) write_over(id);
     place(l.output_root);
   }
-  for (const LineBuffer& b : g.trace.buffers) {
-    const Root& root = graph_.roots[static_cast<std::size_t>(b.root)];
-    Group::Buffer buffer;
-    const std::int64_t lines = buffer_lines(root, b.rows, chip_);
-    buffer.range = take(plan.first, 0, lines, choices_.packed ? Fit::low : Fit::apart, "rows of " + root.name);
-    buffer.view.line = buffer.range.first;
-    buffer.view.row_lines = ceil_div(root.shape.w, semantics::pixels_per_line(chip_));
-    buffer.view.block_lines = buffer.view.row_lines * b.rows;
-    buffer.view.wrap_rows = b.rows < root.shape.h ? b.rows : 0;
-    g.buffers.push_back(buffer);
-  }
-  const std::int64_t images = graph_.layers[static_cast<std::size_t>(plan.first)].out.n;
+  g.chunks_left.assign(g.trace.buffers.size(), 0);
   for (const GroupChunk& chunk : g.trace.chunks) {
     const auto touch = [&](int root) {
-      for (std::size_t i = 0; i < g.buffers.size(); ++i) {
-        if (g.trace.buffers[i].root == root) g.buffers[i].chunks_left += static_cast<int>(images);
-      }
+      const std::size_t buffer = g.buffer_of(root);
+      if (buffer < g.chunks_left.size()) ++g.chunks_left[buffer];
     };
     touch(chunk.root);
     if (chunk.load) continue;
     Group::Member& member = g.members[static_cast<std::size_t>(chunk.layer - plan.first)];
-    member.chunks_left += static_cast<int>(images);
+    member.chunks_left += static_cast<int>(g.images);
     for (const int t : graph_.layers[static_cast<std::size_t>(chunk.layer)].inputs) touch(root_of(t));
-    member.note.row_tiles += images;
+    member.note.row_tiles += g.images;
     member.note.tile_rows = std::max(member.note.tile_rows, chunk.rows.count());
   }
+  place_buffers(plan);
+}
+
+/// Each buffer by itself, or, of several images, a range of them for each image of a turn.
+void Walk::place_buffers(const GroupPlan& plan) {
+  Group& g = *group_;
+  const bool low = packed(plan.first);
+  std::vector<BufferUse> uses = buffer_uses(graph_, g.trace);
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const LineBuffer& b = g.trace.buffers[i];
+    const Root& root = graph_.roots[static_cast<std::size_t>(b.root)];
+    uses[i].lines = buffer_lines(root, b.rows, chip_);
+    if (g.images > 1) continue;
+    g.ranges.push_back(take(plan.first, 0, uses[i].lines, low ? Fit::low : Fit::apart, "rows of " + root.name));
+  }
+  if (g.images == 1 || uses.empty()) return;
+  const std::int64_t bank_lines = chip_.sram.size_bytes / chip_.sram.line_bytes;
+  g.layout = lay_buffers(uses, g.trace.front, g.trace.tail, low ? INT64_MAX : bank_lines);
+  for (std::int64_t i = 0; i < std::min(plan.together, g.images); ++i) {
+    const LineRange other = g.ranges.empty() ? LineRange{-1, 0} : g.ranges.back();
+    g.ranges.push_back(take(plan.first, 0, g.layout.lines, low ? Fit::low : Fit::apart, "rows of an image", other));
+  }
+}
+
+SramView Walk::group_view(int index, std::int64_t n) const {
+  const Group& g = *group_;
+  const std::size_t i = g.buffer_of(index);
+  if (i == g.trace.buffers.size()) return resident_view(index, n);
+  const LineBuffer& b = g.trace.buffers[i];
+  const Root& root = graph_.roots[static_cast<std::size_t>(b.root)];
+  SramView view;
+  if (g.images == 1) {
+    view.line = g.ranges[i].first;
+  } else {
+    const bool second = g.layout.twice[i] && n % g.turns % 2 == 1;
+    view.line = g.ranges[static_cast<std::size_t>(n / g.turns)].first + g.layout.offset[i] +
+                (second ? buffer_lines(root, b.rows, chip_) : 0);
+  }
+  view.row_lines = ceil_div(root.shape.w, semantics::pixels_per_line(chip_));
+  view.block_lines = view.row_lines * b.rows;
+  view.wrap_rows = b.rows < root.shape.h ? b.rows : 0;
+  return view;
 }
 
 /// How the engines share all chunks of the layer: as is best for one in the middle.
@@ -108,62 +166,67 @@ EngineSplit Walk::member_split(const GroupPlan& plan, const Layer& l, int id) {
   if (l.kind != LayerKind::conv) return EngineSplit::none;
   const std::int64_t rows = chunk_rows(plan, l, id);
   const std::int64_t first = (l.out.h - rows) / 2;
-  return best_split(l, graph_, {0, {first, first + rows}, {0, l.out.c}}, cost_).split;
+  return best_split(l, graph_, {0, {first, first + rows}, {0, l.out.c}}, plan.together > 1, cost_).split;
+}
+
+/// The layer's constants, once.
+void Walk::open_member(const GroupPlan& plan, int id) {
+  Group::Member& member = group_->members[static_cast<std::size_t>(id - plan.first)];
+  if (member.loaded) return;
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  const Rows channels{0, l.out.c};
+  member.loaded = true;
+  member.plan.params_whole = true;
+  member.plan.split = member_split(plan, l, id);
+  member.whole = load_whole(id, 0, member.plan, channels);
+  member.constants = load_constants(id, 0, member.plan, channels, &member.whole);
+  import_resident(id);
+  member.note.layer = static_cast<std::uint16_t>(id);
+  member.note.tile_channels = l.out.c;
+  member.note.channel_tiles = 1;
+  member.note.channels_outer = true;
+  member.note.resident_output = resident(l.output_root);
+  member.note.split = split_name(member.plan.split);
 }
 
 void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t n) {
   Group& g = *group_;
-  const auto view_of = [&](int root) {
-    for (std::size_t i = 0; i < g.buffers.size(); ++i) {
-      if (g.trace.buffers[i].root == root) return g.buffers[i].view;
-    }
-    return resident_view(root, n);
-  };
   if (chunk.load) {
     const Root& root = graph_.roots[static_cast<std::size_t>(chunk.root)];
+    const SramView to = group_view(chunk.root, n);
     // REORDER lays the first half of an image's rows, which LOAD brings as they lie, while LOAD lays the second.
     Rows rest = chunk.rows;
     if (root.imported && rest.count() > 1) {
       const Rows half{rest.first, rest.first + rest.count() / 2};
-      if (import_reordered(chunk.layer, chunk.root, n, half, view_of(chunk.root))) {
+      if (import_reordered(chunk.layer, chunk.root, n, half, to)) {
         rest.first = half.end;
       }
     }
-    load_rows(chunk.layer, 0, chunk.root, n, rest, {0, root.shape.c}, view_of(chunk.root), false);
+    load_rows(chunk.layer, 0, chunk.root, n, rest, {0, root.shape.c}, to, false);
     return;
   }
   const int id = chunk.layer;
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
   Group::Member& member = g.members[static_cast<std::size_t>(id - plan.first)];
   const Rows channels{0, l.out.c};
-  if (!member.loaded) {
-    member.loaded = true;
-    member.plan.params_whole = true;
-    member.plan.split = member_split(plan, l, id);
-    member.whole = load_whole(id, 0, member.plan, channels);
-    member.constants = load_constants(id, 0, member.plan, channels, &member.whole);
-    import_resident(id);
-    member.note.layer = static_cast<std::uint16_t>(id);
-    member.note.tile_channels = l.out.c;
-    member.note.channel_tiles = 1;
-    member.note.channels_outer = true;
-    member.note.resident_output = resident(l.output_root);
-    member.note.output_address = view_of(l.output_root).line * chip_.sram.line_bytes;
+  const bool begins = chunk.rows.first == 0 && n % engine_images(l.out.n, chip_) == 0;
+  open_member(plan, id);
+  if (member.note.output_address < 0) {
+    member.note.output_address = group_view(l.output_root, n).line * chip_.sram.line_bytes;
   }
   const Tile tile{n, chunk.rows, channels};
   if (l.kind == LayerKind::conv) {
     const EngineSplit split = member.plan.split;
     member.note.estimate += static_cast<Cycles>(split_cycles(l, graph_, tile, split, cost_));
-    member.note.split = split == EngineSplit::rows ? "rows" : split == EngineSplit::channels ? "channels" : "none";
   } else {
-    member.note.split = "none";
     member.note.estimate += cost_.edp(edp_geometry(l, graph_, tile));
   }
   std::vector<SramView> in;
   in.reserve(l.inputs.size());
-  for (const int t : l.inputs) in.push_back(view_of(graph_.values[static_cast<std::size_t>(t)].root));
-  const SramView out = view_of(l.output_root);
-  stagger_ = choices_.stagger;
+  for (const int t : l.inputs) in.push_back(group_view(graph_.values[static_cast<std::size_t>(t)].root, n));
+  const SramView out = group_view(l.output_root, n);
+  // Engines with images of their own meet where both wait for the layer's weights, then go on by themselves.
+  stagger_ = choices_.stagger && (!by_images(member.plan.split) || begins);
   body(id, 0, member.plan, tile, in, out, member.constants);
   store_tile(id, 0, tile, out);
 }
@@ -172,9 +235,9 @@ void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int6
 void Walk::finish_chunk(const GroupPlan& plan, const GroupChunk& chunk) {
   Group& g = *group_;
   const auto drop = [&](int root) {
-    for (std::size_t i = 0; i < g.buffers.size(); ++i) {
-      if (g.trace.buffers[i].root == root && --g.buffers[i].chunks_left == 0) release(0, g.buffers[i].range);
-    }
+    const std::size_t index = g.buffer_of(root);
+    if (g.images > 1 || index == g.ranges.size() || --g.chunks_left[index] > 0) return;
+    release(0, g.ranges[index]);
   };
   drop(chunk.root);
   if (chunk.load) return;

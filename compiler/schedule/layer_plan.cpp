@@ -19,6 +19,11 @@ constexpr double kFirstPiece = 0.1;
 // Plans whose compute time is asked from the cost functions after the ranking by estimates.
 constexpr std::size_t kRefined = 16;
 
+/// Of the time that an image takes on one engine, what it counts where each engine has images of its own.
+double image_share(const Layer& layer, const isa::ChipConfig& chip) {
+  return static_cast<double>(engine_images(layer.out.n, chip)) / static_cast<double>(layer.out.n);
+}
+
 /// A plan and what its estimate is made of.
 struct Candidate {
   LayerPlan plan;
@@ -164,7 +169,7 @@ class Planner {
     const std::int64_t tc = c.plan.tile_channels;
     const Rows first_rows{site_.rows.first, std::min(site_.rows.first + th, site_.rows.end)};
     const Rows first_channels{site_.channels.first, std::min(site_.channels.first + tc, site_.channels.end)};
-    const SplitChoice choice = best_split(layer_, graph_, {0, first_rows, first_channels}, cost_);
+    const SplitChoice choice = best_split(layer_, graph_, {0, first_rows, first_channels}, true, cost_);
     c.plan.split = choice.split;
     c.compute_tile = choice.cycles;
     c.compute = 0;
@@ -222,6 +227,10 @@ class Planner {
     if (engines == 1) return alone;
     double best = alone;
     const std::int64_t granule = channel_granule(layer_, chip_);
+    if (site_.images > 1) {
+      best = alone * image_share(layer_, chip_);
+      split = EngineSplit::images;
+    }
     if (th > 1) {
       const double by_rows = kRowsMeeting * conv_cycles(ceil_div(th, engines), tc);
       if (by_rows < best) {
@@ -346,34 +355,70 @@ std::vector<LayerPlan> layer_plans(const Layer& layer, const LayerGraph& graph, 
   return Planner(layer, graph, constants, site, cost).plans();
 }
 
-std::vector<Tile> engine_pieces(const Layer& layer, const Tile& tile, EngineSplit split, const isa::ChipConfig& chip) {
+std::int64_t engine_images(std::int64_t images, const isa::ChipConfig& chip) {
+  return ceil_div(images, chip.conv.engines);
+}
+
+const char* split_name(EngineSplit split) {
+  switch (split) {
+    case EngineSplit::none:
+      break;
+    case EngineSplit::rows:
+      return "rows";
+    case EngineSplit::channels:
+      return "channels";
+    case EngineSplit::images:
+      return "images";
+    case EngineSplit::crossed:
+      return "images, channels crossed";
+  }
+  return "none";
+}
+
+std::vector<EnginePiece> engine_pieces(const Layer& layer, const Tile& tile, EngineSplit split,
+                                       const isa::ChipConfig& chip) {
   const std::int64_t engines = chip.conv.engines;
   const std::int64_t granule = channel_granule(layer, chip);
-  std::vector<Tile> pieces;
+  std::vector<EnginePiece> pieces;
+  const auto next = [&] { return static_cast<std::int64_t>(pieces.size()); };
   if (split == EngineSplit::rows) {
-    for (const Rows& rows : cut(tile.rows, engines, 1)) pieces.push_back({tile.n, rows, tile.channels});
+    for (const Rows& rows : cut(tile.rows, engines, 1)) pieces.push_back({{tile.n, rows, tile.channels}, next()});
   } else if (split == EngineSplit::channels && granule > 0) {
-    for (const Rows& channels : cut(tile.channels, engines, granule)) pieces.push_back({tile.n, tile.rows, channels});
-  } else {
-    pieces.push_back(tile);
+    for (const Rows& part : cut(tile.channels, engines, granule)) pieces.push_back({{tile.n, tile.rows, part}, next()});
+  } else if (by_images(split)) {
+    const std::int64_t engine = tile.n / engine_images(layer.out.n, chip);
+    std::vector<Rows> parts = {tile.channels};
+    if (split == EngineSplit::crossed && granule > 0) parts = cut(tile.channels, engines, granule);
+    std::rotate(parts.begin(), parts.begin() + engine % static_cast<std::int64_t>(parts.size()), parts.end());
+    for (const Rows& part : parts) pieces.push_back({{tile.n, tile.rows, part}, engine});
   }
+  if (pieces.empty()) pieces.push_back({tile, -1});
+  if (pieces.size() == 1 && !by_images(split)) pieces.front().engine = -1;
   return pieces;
 }
 
 /// Engines that share a tile meet in the banks of what both read: by channels the rows of the input, by rows those
-/// and the weights. One line a cycle is all that a bank gives.
+/// and the weights, by images the weights. One line a cycle is all that a bank gives.
 double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split, UnitCost& cost) {
-  Cycles longest = 0;
+  Cycles longest = 0, sum = 0;
   ConvPorts together;
-  const std::vector<Tile> pieces = engine_pieces(layer, tile, split, cost.chip());
-  for (const Tile& piece : pieces) {
-    isa::Conv conv = conv_geometry(layer, graph, piece);
+  const std::vector<EnginePiece> pieces = engine_pieces(layer, tile, split, cost.chip());
+  for (const EnginePiece& piece : pieces) {
+    isa::Conv conv = conv_geometry(layer, graph, piece.tile);
     const auto cycles = cost.choose(conv);
     if (!cycles) return kNoPlan;
     longest = std::max(longest, *cycles);
+    sum += *cycles;
     const ConvPorts ports = cost.ports(conv);
     together.window_lines += ports.window_lines;
     together.weight_lines += ports.weight_lines;
+  }
+  if (by_images(split)) {
+    auto cycles = static_cast<double>(sum);
+    if (split == EngineSplit::images) {
+      cycles = std::max(cycles, static_cast<double>(together.weight_lines * cost.chip().conv.engines));
+    }
+    return cycles * image_share(layer, cost.chip());
   }
   if (pieces.size() > 1) longest = std::max<Cycles>(longest, static_cast<Cycles>(together.window_lines));
   if (pieces.size() > 1 && split == EngineSplit::rows) {
@@ -382,13 +427,19 @@ double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& til
   return static_cast<double>(longest);
 }
 
-SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, UnitCost& cost) {
+SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, bool images, UnitCost& cost) {
   SplitChoice best{EngineSplit::none, kNoPlan};
-  for (const EngineSplit split : {EngineSplit::none, EngineSplit::rows, EngineSplit::channels}) {
-    const double meeting = split == EngineSplit::rows ? kRowsMeeting : 1.0;
+  const auto consider = [&](EngineSplit split, double meeting) {
     const double cycles = split_cycles(layer, graph, tile, split, cost);
     if (meeting * cycles < best.cycles) best = {split, cycles};
+  };
+  if (images && layer.out.n > 1 && cost.chip().conv.engines > 1) {
+    consider(EngineSplit::images, 1.0);
+    consider(EngineSplit::crossed, 1.0);
   }
+  consider(EngineSplit::none, 1.0);
+  consider(EngineSplit::rows, kRowsMeeting);
+  consider(EngineSplit::channels, 1.0);
   return best;
 }
 

@@ -35,7 +35,17 @@ struct LayerSite {
 [[nodiscard]] LayerSite layer_site(const LayerGraph& graph, int id, const std::vector<bool>& spilled,
                                    std::int64_t sram_lines);
 
-enum class EngineSplit : std::uint8_t { none, rows, channels };
+/// How the engines share a layer: not at all (tiles in turn), each tile by rows or by output channels, or by images,
+/// each engine with images of its own, which lie in other banks. `crossed`: by images, and every engine begins with
+/// another part of the output channels, so that they read different weights.
+enum class EngineSplit : std::uint8_t { none, rows, channels, images, crossed };
+[[nodiscard]] constexpr bool by_images(EngineSplit split) {
+  return split == EngineSplit::images || split == EngineSplit::crossed;
+}
+[[nodiscard]] const char* split_name(EngineSplit split);
+
+/// Images that an engine has where each has its own: those of engine e begin at e times this.
+[[nodiscard]] std::int64_t engine_images(std::int64_t images, const isa::ChipConfig& chip);
 
 struct LayerPlan {
   std::int64_t tile_rows = 1, tile_channels = 1;
@@ -57,17 +67,24 @@ struct LayerPlan {
 /// Cycles of what cannot be run.
 inline constexpr double kNoPlan = 1e300;
 
-/// The parts of a convolution's tile that the engines take.
-[[nodiscard]] std::vector<Tile> engine_pieces(const Layer& layer, const Tile& tile, EngineSplit split,
-                                              const isa::ChipConfig& chip);
-/// Cycles until the last engine is done with a tile, by the engine's own cost function; kNoPlan: not legal.
+/// A part of a convolution's tile and the engine that takes it; -1: whichever's turn it is.
+struct EnginePiece {
+  Tile tile;
+  std::int64_t engine = -1;
+};
+[[nodiscard]] std::vector<EnginePiece> engine_pieces(const Layer& layer, const Tile& tile, EngineSplit split,
+                                                     const isa::ChipConfig& chip);
+/// Cycles until the last engine is done with a tile, by the engine's own cost function; by images the tile's share of
+/// the time that all images take. kNoPlan: not legal.
 [[nodiscard]] double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split,
                                   UnitCost& cost);
 struct SplitChoice {
   EngineSplit split = EngineSplit::none;
   double cycles = 0;
 };
-[[nodiscard]] SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, UnitCost& cost);
+/// `images`: the engines may have images of their own.
+[[nodiscard]] SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, bool images,
+                                     UnitCost& cost);
 
 /// Cuts a range into `parts` pieces at multiples of `granule` from its start, as even as that allows; no empty pieces.
 [[nodiscard]] std::vector<Rows> cut(const Rows& range, std::int64_t parts, std::int64_t granule);

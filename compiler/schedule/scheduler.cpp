@@ -121,6 +121,8 @@ class Maker {
     WalkChoices choices;
     choices.spilled.assign(layers_.roots.size(), chip_.cores > 1);
     choices.fragmentation.assign(layers_.layers.size(), 0);
+    choices.packed.assign(layers_.layers.size(), false);
+    choices.in_place.assign(layers_.layers.size(), false);
     const std::int64_t scratch = used_[static_cast<std::size_t>(isa::BufferKind::scratch)];
     const std::int64_t sram_bytes = chip_.sram.banks * chip_.sram.size_bytes;
     for (std::size_t r = 0; r < layers_.roots.size(); ++r) {
@@ -133,8 +135,8 @@ class Maker {
       try {
         walk.run();
       } catch (const NoRoom& no_room) {
-        if (!choices.packed) {
-          choices.packed = true;
+        if (!choices.packed.front()) {
+          choices.packed.assign(layers_.layers.size(), true);
           continue;
         }
         int& met = choices.fragmentation[static_cast<std::size_t>(no_room.layer)];
@@ -173,7 +175,6 @@ class Maker {
     const std::int64_t scratch = used_[static_cast<std::size_t>(isa::BufferKind::scratch)];
     const std::int64_t lines = chip_.sram.banks * (chip_.sram.size_bytes / chip_.sram.line_bytes);
     WalkChoices choices;
-    choices.in_place = true;
     choices.byte_cycles = options_.fusion.byte_share / cost_.dram_bytes_per_cycle();
     choices.fragmentation.assign(layers_.layers.size(), 0);
     for (int tries = 0; tries < kMostSearches; ++tries) {
@@ -181,7 +182,8 @@ class Maker {
       if (!plan.found) break;
       choices.spilled = plan.spilled;
       choices.groups = plan.groups;
-      choices.packed = false;
+      choices.packed.assign(layers_.layers.size(), false);
+      choices.in_place.assign(layers_.layers.size(), false);
       choices.fragmentation.assign(layers_.layers.size(), 0);
       for (bool again = true; again;) {
         Walk walk(layers_, constants_, choices, cost_, options_.nhwc_inputs);
@@ -211,10 +213,26 @@ class Maker {
     return {layer, layer + 1};
   }
 
-  /// Maps side by side, then these layers' buffers too, then a layer alone takes smaller tiles; false: all that is
-  /// done.
-  static bool pack_more(const Rows& layers, WalkChoices& choices) {
-    if (!choices.packed) return choices.packed = true;
+  /// Results over operands (a drain then reads and writes the same bank), then the maps that live now side by side,
+  /// then all that, then these layers' buffers too, then a layer alone takes smaller tiles; false: all that is done.
+  bool pack_more(const Rows& layers, WalkChoices& choices) const {
+    const auto mark = [](std::vector<bool>& marks, std::int64_t first, std::int64_t end) {
+      const auto at = [&](std::int64_t i) { return marks.begin() + static_cast<std::ptrdiff_t>(i); };
+      if (std::find(at(first), at(end), false) == at(end)) return false;
+      std::fill(at(first), at(end), true);
+      return true;
+    };
+    const auto all = static_cast<std::int64_t>(layers_.layers.size());
+    if (mark(choices.in_place, layers.first, layers.end)) return true;
+    if (mark(choices.packed, layers.first, layers.end)) {
+      for (const Root& root : layers_.roots) {
+        const bool lives = root.first_layer >= 0 && root.first_layer < layers.end && root.last_layer >= layers.first;
+        if (lives) choices.packed[static_cast<std::size_t>(root.first_layer)] = true;
+      }
+      return true;
+    }
+    const bool fresh = mark(choices.packed, 0, all);
+    if (mark(choices.in_place, 0, all) || fresh) return true;
     const int met = choices.fragmentation[static_cast<std::size_t>(layers.first)];
     if (met >= (layers.count() == 1 ? kMostFailures : kPackFrom)) return false;
     for (std::int64_t id = layers.first; id < layers.end; ++id) {

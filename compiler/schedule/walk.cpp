@@ -13,6 +13,25 @@ namespace {
 
 std::uint8_t base_of(isa::BufferKind kind) { return isa::base_register_of(kind); }
 
+struct ImageRows {
+  std::int64_t n = 0;
+  Rows rows;
+};
+
+/// All images' row tiles in the order in which they are made: image after image, or those that the engines have at a
+/// time side by side.
+std::vector<ImageRows> image_rows(const Layer& layer, const std::vector<Rows>& row_tiles, EngineSplit split,
+                                  const isa::ChipConfig& chip) {
+  std::vector<ImageRows> order;
+  const std::int64_t stride = by_images(split) ? engine_images(layer.out.n, chip) : layer.out.n;
+  for (std::int64_t first = 0; first < stride; ++first) {
+    for (const Rows& rows : row_tiles) {
+      for (std::int64_t n = first; n < layer.out.n; n += stride) order.push_back({n, rows});
+    }
+  }
+  return order;
+}
+
 }  // namespace
 
 isa::Traffic image_traffic(const Image& image) {
@@ -120,7 +139,18 @@ void Walk::release(std::uint8_t core, LineRange& range) {
 
 SramView Walk::resident_view(int root, std::int64_t n) const {
   const RootState& s = roots_[static_cast<std::size_t>(root)];
-  return {s.range.first + n * s.image_lines, s.row_lines, s.block_lines, 0, 0};
+  return {s.range.first + n / s.images * s.engine_lines + n % s.images * s.image_lines, s.row_lines, s.block_lines, 0,
+          0};
+}
+
+/// A move reads or writes it, all images with one stride.
+bool Walk::moved(int root) const {
+  return std::any_of(graph_.layers.begin(), graph_.layers.end(), [&](const Layer& l) {
+    return l.kind == LayerKind::move &&
+           (l.output_root == root || std::any_of(l.inputs.begin(), l.inputs.end(), [&](int t) {
+              return graph_.values[static_cast<std::size_t>(t)].root == root;
+            }));
+  });
 }
 
 /// A map gets its SRAM range, or its DRAM range, before its first tile. `leaves`: if it is not in SRAM as a whole,
@@ -135,7 +165,14 @@ void Walk::place_root(int id, int index, bool leaves) {
     s.row_lines = map.row_lines;
     s.block_lines = map.block_lines();
     s.image_lines = map.blocks * s.block_lines;
-    s.range = take(id, 0, s.image_lines * root.shape.n, choices_.packed ? Fit::low : Fit::apart, root.name);
+    s.images = engine_images(root.shape.n, chip_);
+    s.engine_lines = s.images * s.image_lines;
+    const std::int64_t bank_lines = chip_.sram.size_bytes / chip_.sram.line_bytes;
+    if (s.images < root.shape.n && !packed(root.first_layer) && !moved(index))
+      s.engine_lines = std::max(s.engine_lines, bank_lines);
+    const std::int64_t last = (root.shape.n - 1) / s.images;  // engine
+    const std::int64_t lines = last * s.engine_lines + (root.shape.n - last * s.images) * s.image_lines;
+    s.range = take(id, 0, lines, packed(root.first_layer) ? Fit::low : Fit::apart, root.name);
   } else if (!root.imported && root.read && leaves) {
     s.dram_offset = round_up<std::int64_t>(scratch_bytes, 256);
     scratch_bytes = s.dram_offset + blocked_bytes(root.shape, chip_);
@@ -146,7 +183,7 @@ void Walk::place_root(int id, int index, bool leaves) {
 void Walk::write_over(int id) {
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
   const int operand = overwritten_operand(graph_, id);
-  if (!choices_.in_place || operand < 0) return;
+  if (!choices_.in_place[static_cast<std::size_t>(id)] || operand < 0) return;
   const int from = graph_.values[static_cast<std::size_t>(l.inputs[static_cast<std::size_t>(operand)])].root;
   RootState& in = roots_[static_cast<std::size_t>(from)];
   RootState& out = roots_[static_cast<std::size_t>(l.output_root)];
@@ -269,7 +306,7 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
   note.channel_tiles = ceil_div(channels.count(), plan.tile_channels);
   note.channels_outer = plan.channels_outer;
   note.resident_output = site.output_resident;
-  note.split = plan.split == EngineSplit::rows ? "rows" : plan.split == EngineSplit::channels ? "channels" : "none";
+  note.split = split_name(plan.split);
   if (site.output_resident) note.output_address = resident_view(l.output_root, 0).line * chip_.sram.line_bytes;
   note.estimate = static_cast<Cycles>(plan.estimate);
   notes.push_back(note);
@@ -332,35 +369,35 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
     if (!imported) import_resident(id);
     imported = true;
   };
+  const std::vector<ImageRows> passes = image_rows(l, row_tiles, plan.split, chip_);
+  std::vector<std::int64_t> loaded_until;  // by image
   if (plan.channels_outer || channel_tiles.size() == 1) {
     for (const Rows& tile_channels : channel_tiles) {
       ConstantTile constants = load_constants(id, core, plan, tile_channels, &whole);
       import_once();
-      for (std::int64_t n = 0; n < l.out.n; ++n) {
-        std::int64_t loaded_until = 0;
-        for (const Rows& tile_rows : row_tiles) {
-          std::vector<Loaded> operands = load_operands(n, tile_rows, tile_channels, loaded_until);
-          loaded_until = input_rows(l, tile_rows).end;
-          run_tile({n, tile_rows, tile_channels}, operands, constants);
-          drop(operands);
-        }
+      loaded_until.assign(static_cast<std::size_t>(l.out.n), 0);
+      for (const ImageRows& pass : passes) {
+        std::int64_t& until = loaded_until[static_cast<std::size_t>(pass.n)];
+        std::vector<Loaded> operands = load_operands(pass.n, pass.rows, tile_channels, until);
+        until = input_rows(l, pass.rows).end;
+        run_tile({pass.n, pass.rows, tile_channels}, operands, constants);
+        drop(operands);
       }
       drop_constants(constants);
     }
   } else {
     import_once();
-    for (std::int64_t n = 0; n < l.out.n; ++n) {
-      std::int64_t loaded_until = 0;
-      for (const Rows& tile_rows : row_tiles) {
-        std::vector<Loaded> operands = load_operands(n, tile_rows, channels, loaded_until);
-        loaded_until = input_rows(l, tile_rows).end;
-        for (const Rows& tile_channels : channel_tiles) {
-          ConstantTile constants = load_constants(id, core, plan, tile_channels, &whole);
-          run_tile({n, tile_rows, tile_channels}, operands, constants);
-          drop_constants(constants);
-        }
-        drop(operands);
+    loaded_until.assign(static_cast<std::size_t>(l.out.n), 0);
+    for (const ImageRows& pass : passes) {
+      std::int64_t& until = loaded_until[static_cast<std::size_t>(pass.n)];
+      std::vector<Loaded> operands = load_operands(pass.n, pass.rows, channels, until);
+      until = input_rows(l, pass.rows).end;
+      for (const Rows& tile_channels : channel_tiles) {
+        ConstantTile constants = load_constants(id, core, plan, tile_channels, &whole);
+        run_tile({pass.n, pass.rows, tile_channels}, operands, constants);
+        drop_constants(constants);
       }
+      drop(operands);
     }
   }
   release(core, whole.params);

@@ -45,12 +45,13 @@ struct OnGemm {
 struct WalkChoices {
   std::vector<bool> spilled;       // by root: through DRAM
   std::vector<int> fragmentation;  // by layer: how often its plan met a fragmented SRAM; each asks for more slack
-  bool packed = false;             // maps lie side by side from the lowest address; else apart, in banks of their own
-  std::vector<GroupPlan> groups;   // in order; layers in none run one by one
-  bool stagger = true;             // engines that share a tile begin it half a beat apart
-  bool in_place = false;           // results may be written over operands that die with them
-  double byte_cycles = 0;          // LayerSite::byte_cycles
-  bool share_imports = false;      // LOAD and REORDER each lay half of a graph input: the network is bound by compute
+  // By layer that makes them: maps lie side by side from the lowest address; else apart, in banks of their own.
+  std::vector<bool> packed;
+  std::vector<GroupPlan> groups;  // in order; layers in none run one by one
+  bool stagger = true;            // engines that share a tile begin it half a beat apart
+  std::vector<bool> in_place;     // by layer: its result may be written over an operand that dies with it
+  double byte_cycles = 0;         // LayerSite::byte_cycles
+  bool share_imports = false;     // LOAD and REORDER each lay half of a graph input: the network is bound by compute
 };
 
 class Walk {
@@ -74,6 +75,8 @@ class Walk {
     bool lent = false;    // its range belongs to the map that is written over it
     LineRange range{-1, 0};
     std::int64_t row_lines = 0, block_lines = 0, image_lines = 0;
+    // Images that different engines may have lie in banks of their own: those of an engine, and lines to the next's.
+    std::int64_t images = 1, engine_lines = 0;
     std::int64_t dram_offset = -1;  // scratch buffer
   };
   struct Loaded {  // a streamed operand's tile
@@ -95,7 +98,11 @@ class Walk {
   void run_one(int id);
   void layer(int id);
   void group(const GroupPlan& plan);
+  void group_images(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t turn);
   void group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t n);
+  void open_member(const GroupPlan& plan, int id);
+  void place_buffers(const GroupPlan& plan);
+  [[nodiscard]] SramView group_view(int root, std::int64_t n) const;
   [[nodiscard]] EngineSplit member_split(const GroupPlan& plan, const Layer& layer, int id);
   void open_group(const GroupPlan& plan);
   void finish_chunk(const GroupPlan& plan, const GroupChunk& chunk);
@@ -109,6 +116,8 @@ class Walk {
   void gemm_tile(int id, std::int64_t batch, std::int64_t batches, const Rows& m, const Rows& n);
   void place_output(int id);
   void place_root(int id, int root, bool leaves);
+  [[nodiscard]] bool moved(int root) const;
+  [[nodiscard]] bool packed(int layer) const { return choices_.packed[static_cast<std::size_t>(layer)]; }
   void write_over(int id);
   void import_resident(int id);
   bool import_reordered(int id, int root, std::int64_t n, const Rows& rows, const SramView& to);
@@ -126,7 +135,7 @@ class Walk {
                  const SramView& view, bool halo);
   void body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& tile, const std::vector<SramView>& in,
             const SramView& out, const ConstantTile& constants);
-  [[nodiscard]] Cycles stagger(const isa::Conv& conv) const;
+  [[nodiscard]] Cycles stagger(const isa::Conv& conv, EngineSplit split) const;
   void conv_body(int id, std::uint8_t core, const Tile& tile, const std::vector<SramView>& in, const SramView& out,
                  const ConstantTile& constants, std::int64_t engine);
   void edp_body(int id, std::uint8_t core, const Tile& tile, const std::vector<SramView>& in, const SramView& out,

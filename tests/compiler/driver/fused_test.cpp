@@ -15,8 +15,9 @@ namespace {
 
 using testing::QBuilder;
 
-isa::ChipConfig chip_with(const std::string& name, std::int64_t bank_bytes) {
-  return isa::load_chip(name, {"sram.size_bytes=" + std::to_string(bank_bytes)});
+isa::ChipConfig chip_with(const std::string& name, std::int64_t bank_bytes, int engines = 1) {
+  return isa::load_chip(name,
+                        {"sram.size_bytes=" + std::to_string(bank_bytes), "conv.engines=" + std::to_string(engines)});
 }
 
 isa::Program compiled(const QGraph& graph, const isa::ChipConfig& chip, ScheduleKind kind, bool timing_only = false) {
@@ -55,6 +56,26 @@ TEST(Fused, RandomGraphsComputeTheGraphOnEverySchedule) {
     }
   }
   EXPECT_GT(ran, seeds() / 2);
+  EXPECT_GT(with_groups, seeds() / 4);
+}
+
+TEST(Fused, ImagesOfABatchComputeTheGraphOnTwoEngines) {
+  std::uint64_t ran = 0, with_groups = 0;
+  for (std::uint64_t seed = 701; seed <= 700 + seeds(); ++seed) {
+    const isa::ChipConfig chip = chip_with("tiny", kBankBytes[seed % 4], 2);
+    const QGraph graph = testing::random_graph(seed, 13, 2 + static_cast<std::int64_t>(seed % 3));
+    for (const ScheduleKind kind : {ScheduleKind::layer, ScheduleKind::fused}) {
+      try {
+        const isa::Program program = compiled(graph, chip, kind);
+        testing::expect_program_computes(graph, program, chip, testing::random_inputs(graph, seed + 1000), seed);
+        ++ran;
+        with_groups += program.groups.size() < program.layers.size() ? 1 : 0;
+      } catch (const UserError&) {  // what this SRAM cannot hold
+      }
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(ran, seeds());
   EXPECT_GT(with_groups, seeds() / 4);
 }
 

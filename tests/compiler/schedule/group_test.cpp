@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
+#include <utility>
 
 #include <gtest/gtest.h>
 
+#include "compiler/schedule/group_buffers.hpp"
 #include "compiler/schedule/layer_graph.hpp"
 #include "tests/compiler/driver/random_graph.hpp"
 
@@ -14,6 +17,17 @@ namespace {
 
 using testing::QBuilder;
 
+/// `fine`: a row of each layer at a time.
+GroupPlan plan(int first, int end, std::int64_t steps, int ahead, bool fine) {
+  GroupPlan plan;
+  plan.first = first;
+  plan.end = end;
+  plan.steps = steps;
+  plan.ahead = ahead;
+  if (fine) plan.rows.assign(static_cast<std::size_t>(end - first), 1);
+  return plan;
+}
+
 struct Made {
   QBuilder builder;
   isa::ChipConfig chip = isa::load_chip("tiny");
@@ -21,9 +35,7 @@ struct Made {
   explicit Made(std::uint64_t seed) : builder(seed) {}
   void build() { graph = build_layers(builder.graph, chip); }
   [[nodiscard]] GroupTrace trace(std::int64_t steps, int ahead = 0, bool fine = false) const {
-    return trace_group(graph,
-                       {0, static_cast<int>(graph.layers.size()), steps, ahead,
-                        std::vector<std::int64_t>(fine ? graph.layers.size() : 0, 1), 0},
+    return trace_group(graph, plan(0, static_cast<int>(graph.layers.size()), steps, ahead, fine),
                        std::vector<bool>(graph.roots.size(), true));
   }
 };
@@ -141,7 +153,7 @@ TEST(Group, TheSkipTensorLivesUntilItsAdd) {
 
 TEST(Group, RandomGraphsFindEveryRowTheyRead) {
   const isa::ChipConfig chip = isa::load_chip("tiny");
-  int groups = 0;
+  int groups = 0, leads = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const QGraph graph = testing::random_graph(seed, 17);
     const LayerGraph layers = build_layers(graph, chip);
@@ -149,18 +161,77 @@ TEST(Group, RandomGraphsFindEveryRowTheyRead) {
     for (int first = 0; first < count; ++first) {
       for (int end = first + 1; end <= count && can_group(layers, first, end, chip); ++end) {
         for (const std::int64_t steps : {1, 2, 5}) {
-          const GroupTrace trace =
-              trace_group(layers,
-                          {first, end, steps, static_cast<int>(seed % 3),
-                           std::vector<std::int64_t>(seed % 2 == 0 ? static_cast<std::size_t>(end - first) : 0, 1), 0},
-                          std::vector<bool>(layers.roots.size(), true));
-          EXPECT_TRUE(holds(layers, trace, heights_of(trace))) << "seed " << seed << " " << first << ".." << end;
-          ++groups;
+          GroupPlan group = plan(first, end, steps, static_cast<int>(seed % 3), seed % 2 == 0);
+          for (const int lead : {-1, first + 1, first + 3}) {
+            group.lead = lead;
+            const GroupTrace trace = trace_group(layers, group, std::vector<bool>(layers.roots.size(), true));
+            EXPECT_TRUE(holds(layers, trace, heights_of(trace))) << "seed " << seed << " " << first << ".." << end;
+            leads += trace.front > 0 ? 1 : 0;
+            ++groups;
+          }
         }
       }
     }
   }
   EXPECT_GT(groups, 500);
+  EXPECT_GT(leads, 200);
+}
+
+TEST(Group, ChunksOfTwoListsGoOnEvenly) {
+  // A convolution in front, its vector work with it, for two behind.
+  const std::vector<bool> order = interleaved({10, 0, 10, 0}, {5, 5, 5, 5});
+  EXPECT_EQ(order, (std::vector<bool>{true, true, false, false, true, true, false, false}));
+}
+
+TEST(GroupBuffers, BuffersOfDifferentTimesLieOverEachOther) {
+  const BufferLayout layout = lay_buffers({{4, 0, 2}, {8, 1, 3}, {4, 2, 4}}, 0, 4, 64);
+  EXPECT_EQ(layout.lines, 12);
+  EXPECT_EQ(layout.offset[0], layout.offset[2]);
+}
+
+TEST(GroupBuffers, WhatTheNextImageMakesAheadLiesBesideThis) {
+  // Chunks 0 and 1 are the front, 3 the tail; the second buffer is handed over, the first and the third meet.
+  const BufferLayout layout = lay_buffers({{4, 0, 2}, {2, 1, 4}, {4, 2, 4}}, 2, 2, 64);
+  EXPECT_EQ(layout.twice, (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(layout.lines, 12);
+}
+
+TEST(GroupBuffers, RandomBuffersShareNoLineWhileTheyAreHeld) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    const std::size_t chunks = 6, front = random() % 3, tail = front == 0 ? chunks : front + random() % 3;
+    std::vector<BufferUse> uses;
+    for (int i = 0; i < 8; ++i) {
+      const std::size_t from = random() % chunks;
+      uses.push_back({1 + static_cast<std::int64_t>(random() % 9), from, from + 1 + random() % (chunks - from)});
+    }
+    const BufferLayout layout = lay_buffers(uses, front, tail, 4);
+    // Three images in the order of the walk: who wrote a line last.
+    std::vector<std::pair<std::size_t, int>> order;  // chunk, image
+    const auto run = [&](std::size_t first, std::size_t end, int image) {
+      for (std::size_t c = first; c < end; ++c) order.emplace_back(c, image);
+    };
+    run(0, front, 0);
+    for (int image = 0; image < 3; ++image) {
+      run(front, tail, image);
+      for (std::size_t c = 0; c < std::max(front, chunks - tail); ++c) {  // side by side
+        if (c < front && image < 2) order.emplace_back(c, image + 1);
+        if (tail + c < chunks) order.emplace_back(tail + c, image);
+      }
+    }
+    std::map<std::int64_t, std::pair<std::size_t, int>> owner;
+    for (const auto& [chunk, image] : order) {
+      for (std::size_t i = 0; i < uses.size(); ++i) {
+        if (chunk < uses[i].from || chunk >= uses[i].until) continue;
+        for (std::int64_t l = 0; l < uses[i].lines; ++l) {
+          const std::int64_t at = layout.offset[i] + (layout.twice[i] && image % 2 == 1 ? uses[i].lines : 0) + l;
+          EXPECT_LT(at, layout.lines);
+          if (chunk == uses[i].from) owner[at] = {i, image};
+          EXPECT_EQ(owner[at], std::make_pair(i, image)) << "round " << round;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
