@@ -77,7 +77,8 @@ class DrainCursor {
 class ConvPlan final : public AccessPlan {
  public:
   ConvPlan(const isa::Conv& conv, const isa::ChipConfig& chip)
-      : geometry_(conv, chip, ConvGeometry::Detail::plan),
+      : shared_(std::make_shared<const ConvGeometry>(conv, chip, ConvGeometry::Detail::plan)),
+        geometry_(*shared_),
         cost_(conv_cost(conv, chip)),
         in_(conv.in, chip.sram.line_bytes),
         residual_(conv.residual, chip.sram.line_bytes),
@@ -93,6 +94,7 @@ class ConvPlan final : public AccessPlan {
   }
 
   [[nodiscard]] Cycles length() const override { return cost_.cycles; }
+  [[nodiscard]] std::unique_ptr<AccessPlan> clone() const override { return std::make_unique<ConvPlan>(*this); }
   [[nodiscard]] BankMask banks() const override { return banks_; }
   [[nodiscard]] bool may_self_conflict() const override { return self_conflict_; }
   [[nodiscard]] std::int64_t macs_issued() const override { return cost_.macs_issued; }
@@ -216,7 +218,8 @@ class ConvPlan final : public AccessPlan {
     if (line >= 0) out.add(in_.line(geometry_.input_block(tile, cin) + block, row, line), false);
   }
 
-  ConvGeometry geometry_;
+  std::shared_ptr<const ConvGeometry> shared_;  // with the clones
+  const ConvGeometry& geometry_;
   ConvCost cost_;
   MapLines in_, residual_, out_;
   std::int64_t weight_line_, param_line_;

@@ -46,7 +46,8 @@ class LineCursor {
 class EdpPlan final : public AccessPlan {
  public:
   EdpPlan(const isa::Edp& edp, const isa::ChipConfig& chip)
-      : geometry_(edp, chip),
+      : shared_(std::make_shared<const EdpGeometry>(edp, chip)),
+        geometry_(*shared_),
         length_(geometry_.cycles()),
         lanes_(chip.edp.lanes),
         has_b_(edp.has_b),
@@ -67,6 +68,7 @@ class EdpPlan final : public AccessPlan {
   }
 
   [[nodiscard]] Cycles length() const override { return length_; }
+  [[nodiscard]] std::unique_ptr<AccessPlan> clone() const override { return std::make_unique<EdpPlan>(*this); }
   [[nodiscard]] BankMask banks() const override { return banks_; }
   [[nodiscard]] bool may_self_conflict() const override { return self_conflict_; }
   [[nodiscard]] std::int64_t macs_issued() const override { return geometry_.steps() * geometry_.line_cycles * lanes_; }
@@ -103,7 +105,8 @@ class EdpPlan final : public AccessPlan {
     }
   }
 
-  EdpGeometry geometry_;
+  std::shared_ptr<const EdpGeometry> shared_;  // with the clones
+  const EdpGeometry& geometry_;
   Cycles length_;
   std::int64_t lanes_;
   bool has_b_, broadcast_;

@@ -40,7 +40,8 @@ struct Rows {
 class GemmPlan final : public AccessPlan {
  public:
   GemmPlan(const isa::Gemm& gemm, const isa::ChipConfig& chip)
-      : schedule_(gemm, chip),
+      : shared_(std::make_shared<const GemmSchedule>(gemm, chip)),
+        schedule_(*shared_),
         line_bytes_(chip.sram.line_bytes),
         a_{static_cast<std::int64_t>(gemm.a_base) / line_bytes_, gemm.a_pitch, gemm.a_batch_pitch},
         b_{static_cast<std::int64_t>(gemm.b_base) / line_bytes_, gemm.b_pitch, gemm.b_batch_pitch},
@@ -70,6 +71,7 @@ class GemmPlan final : public AccessPlan {
   }
 
   [[nodiscard]] Cycles length() const override { return schedule_.cycles(); }
+  [[nodiscard]] std::unique_ptr<AccessPlan> clone() const override { return std::make_unique<GemmPlan>(*this); }
   [[nodiscard]] BankMask banks() const override { return banks_; }
   [[nodiscard]] bool may_self_conflict() const override { return self_conflict_; }
   [[nodiscard]] std::int64_t macs_issued() const override { return schedule_.macs_issued(); }
@@ -192,7 +194,8 @@ class GemmPlan final : public AccessPlan {
           in_fold % slot, true, out);
   }
 
-  GemmSchedule schedule_;
+  std::shared_ptr<const GemmSchedule> shared_;  // with the clones
+  const GemmSchedule& schedule_;
   std::int64_t line_bytes_;
   Rows a_, b_, o_;
   std::int64_t p_base_;

@@ -148,12 +148,9 @@ class DmaModule : public sc_core::sc_module, public IssueTarget, public SramClie
     if (finishes) {
       source_.finished(queue_, n + 1, account_.take(), is_nop ? 0 : core_.finished_beats() * config_.data_bytes);
     }
-    if (popped_ || finishes) {
-      if (core_.in_flight() > 0) {
-        sram_.claim(queue_, core_.banks(), false);
-      } else {
-        sram_.release(queue_);
-      }
+    if (const BankMask banks = core_.banks(); banks != claimed_) {
+      claimed_ = banks;
+      banks != 0 ? sram_.claim(queue_, banks, false) : sram_.release(queue_);
     }
     if (core_.ready(false) != was_ready) source_.wake(n + 1);
     const Cycles next = core_.next_wake(n);
@@ -179,6 +176,7 @@ class DmaModule : public sc_core::sc_module, public IssueTarget, public SramClie
   int core_id_;
   Sram& sram_;
   tlm_base::PayloadPool pool_;
+  BankMask claimed_ = 0;
   bool private_ = true;
   // This cycle
   bool evaluated_ = false;

@@ -124,10 +124,4 @@ Cycles LoadCore::next_wake(Cycles n) const {
   return can_raise ? n + 1 : kNever;
 }
 
-BankMask LoadCore::banks() const {
-  BankMask mask = 0;
-  for (const Flight& flight : flights_) mask |= flight.banks;
-  return mask;
-}
-
 }  // namespace tessera::hw

@@ -60,8 +60,8 @@ class LoadCore {
   [[nodiscard]] const LoadState& state() const { return state_; }
   /// AXI beats of the instruction that finished last.
   [[nodiscard]] std::int64_t finished_beats() const { return finished_beats_; }
-  [[nodiscard]] int in_flight() const { return static_cast<int>(flights_.size()); }
-  [[nodiscard]] BankMask banks() const;  // of everything in flight
+  /// Banks that the SRAM side may touch in the next cycle: those of the oldest instruction.
+  [[nodiscard]] BankMask banks() const { return flights_.empty() ? 0 : flights_.front().banks; }
 
  private:
   struct Flight {

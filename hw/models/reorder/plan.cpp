@@ -75,7 +75,8 @@ class StepCursor {
 class ReorderPlan final : public AccessPlan {
  public:
   ReorderPlan(const isa::Reorder& reorder, const isa::ChipConfig& chip)
-      : runs_(reorder),
+      : shared_(std::make_shared<const ReorderRuns>(reorder)),
+        runs_(*shared_),
         steps_(reorder_steps(reorder, chip)),
         latency_(chip.sram.read_latency + chip.reorder.pipeline_cycles),
         read_cursor_(runs_, chip.sram.line_bytes),
@@ -93,6 +94,7 @@ class ReorderPlan final : public AccessPlan {
   }
 
   [[nodiscard]] Cycles length() const override { return steps_ + latency_; }
+  [[nodiscard]] std::unique_ptr<AccessPlan> clone() const override { return std::make_unique<ReorderPlan>(*this); }
   [[nodiscard]] BankMask banks() const override { return banks_; }
   [[nodiscard]] bool may_self_conflict() const override { return self_conflict_; }
 
@@ -118,7 +120,8 @@ class ReorderPlan final : public AccessPlan {
   }
 
  private:
-  ReorderRuns runs_;
+  std::shared_ptr<const ReorderRuns> shared_;  // with the clones
+  const ReorderRuns& runs_;
   std::int64_t steps_;
   Cycles latency_;
   StepCursor read_cursor_, write_next_;  // the step under way; the step behind the one written now

@@ -13,8 +13,8 @@ Sram::Sram(const sc_core::sc_module_name& name, const SramOptions& options)
 
 void Sram::attach(int port, SramClient& client) { clients_[static_cast<std::size_t>(port)] = &client; }
 
-void Sram::claim(int port, BankMask banks, bool alone) {
-  claims_[static_cast<std::size_t>(port)] = {true, alone, banks};
+void Sram::claim(int port, BankMask banks, bool own_conflicts) {
+  claims_[static_cast<std::size_t>(port)] = {true, own_conflicts, banks};
   compare_.notify(now_cycle() + 1);
 }
 
@@ -33,7 +33,8 @@ void Sram::on_claims() {
   for (std::size_t port = 0; port < claims_.size(); ++port) {
     const Claim& claim = claims_[port];
     if (!claim.active) continue;
-    clients_[port]->set_private(!options_.no_shortcuts && !claim.alone && (claim.banks & twice) == 0, n);
+    const bool stepped = options_.no_shortcuts || (claim.own_conflicts && options_.on_conflict);
+    clients_[port]->set_private(!stepped && (claim.banks & twice) == 0, n);
   }
 }
 

@@ -33,9 +33,9 @@ class Sram : public sc_core::sc_module {
   Sram(const sc_core::sc_module_name& name, const SramOptions& options);
 
   void attach(int port, SramClient& client);
-  /// Phase commit: from the next cycle on the unit may touch `banks`. `alone`: it may not be private (it can meet
-  /// itself).
-  void claim(int port, BankMask banks, bool alone);
+  /// Phase commit: from the next cycle on the unit may touch `banks`. `own_conflicts`: its ports may meet each other,
+  /// so that it loses cycles also where its banks are private; told to on_conflict cycle by cycle, it is never private.
+  void claim(int port, BankMask banks, bool own_conflicts);
   void release(int port);
   /// Phase evaluate; some bank.
   void request(int port, BankMask banks) {
@@ -56,7 +56,7 @@ class Sram : public sc_core::sc_module {
  private:
   struct Claim {
     bool active = false;
-    bool alone = false;
+    bool own_conflicts = false;
     BankMask banks = 0;
   };
   void on_claims();

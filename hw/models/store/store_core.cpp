@@ -139,10 +139,4 @@ Cycles StoreCore::next_wake(Cycles n) const {
   return wake;
 }
 
-BankMask StoreCore::banks() const {
-  BankMask mask = 0;
-  for (const Flight& flight : flights_) mask |= flight.banks;
-  return mask;
-}
-
 }  // namespace tessera::hw

@@ -59,8 +59,8 @@ class StoreCore {
   [[nodiscard]] const StoreState& state() const { return state_; }
   /// AXI beats of the instruction that finished last.
   [[nodiscard]] std::int64_t finished_beats() const { return finished_beats_; }
-  [[nodiscard]] int in_flight() const { return static_cast<int>(flights_.size()); }
-  [[nodiscard]] BankMask banks() const;
+  /// Banks that the SRAM side may touch in the next cycle: those of the instruction that is read, the youngest.
+  [[nodiscard]] BankMask banks() const { return reading_ ? flights_.back().banks : 0; }
   /// A whole burst waits for a write credit or for AW to be accepted.
   [[nodiscard]] bool blocked_on_memory(Cycles n) const;
   /// Everything was handed over: only B are awaited (W beats may still be on the bus until state().w_last).

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 #include "hw/common/units.hpp"
 
@@ -32,9 +33,11 @@ class AccessPlan {
   [[nodiscard]] virtual Cycles length() const = 0;
   /// Accesses of engine cycle e in [0, length()). Calls come with non-decreasing e; cycles may be skipped (then cheap).
   virtual void accesses(Cycles e, AccessSet& out) = 0;
+  /// A plan that stands where this one does and goes its own way.
+  [[nodiscard]] virtual std::unique_ptr<AccessPlan> clone() const = 0;
   /// Banks that may be touched at any e (may be a superset; never a subset).
   [[nodiscard]] virtual BankMask banks() const = 0;
-  /// True if two ports may need one bank in one engine cycle (may be a superset); then fast-forward is not allowed.
+  /// True if two ports may need one bank in one engine cycle (may be a superset).
   [[nodiscard]] virtual bool may_self_conflict() const = 0;
   /// Lane-cycles issued (conv, gemm: MAC lanes; edp: elements incl. idle lanes), and counters such as
   /// gemm.array_cycles.

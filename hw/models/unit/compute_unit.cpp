@@ -1,5 +1,6 @@
 #include "hw/models/unit/compute_unit.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "hw/common/error.hpp"
@@ -10,6 +11,10 @@ namespace tessera::hw {
 using tlm_base::now_cycle;
 using tlm_base::Process;
 
+namespace {
+constexpr Cycles kShortest = 32, kLongest = 1024;
+}  // namespace
+
 ComputeUnit::ComputeUnit(const sc_core::sc_module_name& name, int queue, const SramGeometry& geometry,
                          PlanFactory factory, Sram& sram, IssueSource& source)
     : sc_module(name),
@@ -18,6 +23,7 @@ ComputeUnit::ComputeUnit(const sc_core::sc_module_name& name, int queue, const S
       sram_(sram),
       source_(source),
       unit_(geometry),
+      ahead_(geometry),
       evaluate_(Process::of<&ComputeUnit::on_evaluate>(tlm_base::kEvaluate, *this)),
       commit_(Process::of<&ComputeUnit::on_commit>(tlm_base::kCommit, *this)) {
   sram.attach(queue, *this);
@@ -38,18 +44,38 @@ void ComputeUnit::start(const isa::Instruction& instruction, Cycles n, std::uint
 }
 
 void ComputeUnit::set_private(bool is_private, Cycles n) {
-  if (!busy_) return;
-  if (is_private) {
-    if (!private_) commit_.notify(unit_.finish_if_unrefused() - 1);
-    private_ = true;
+  if (!busy_ || (!is_private && !private_)) {
+    if (busy_) evaluate_.notify(n);
     return;
   }
-  if (private_) {
-    (void)unit_.advance_to(n);
+  if (is_private == private_) return;
+  private_ = is_private;
+  if (!is_private) {
+    (void)(unit_.may_self_conflict() ? unit_.walk_to(n) : unit_.advance_to(n));
     commit_.cancel();
-    private_ = false;
+    evaluate_.notify(n);
+  } else if (unit_.may_self_conflict()) {
+    stretch_ = kShortest;
+    look_ahead();
+  } else {
+    commit_.notify(unit_.finish_if_unrefused() - 1);
   }
-  evaluate_.notify(n);
+}
+
+// Walks a copy ahead; until the unit itself comes there, nobody need look at it. Where another unit comes meanwhile,
+// the walk was in vain: so stretches begin short and grow while none does.
+void ComputeUnit::look_ahead() {
+  ahead_ = unit_.clone();
+  (void)ahead_.walk_to(unit_.state().next + stretch_);
+  stretch_ = std::min(2 * stretch_, kLongest);
+  commit_.notify(ahead_.state().next - 1);
+}
+
+bool ComputeUnit::requests_in(Cycles n) {
+  if (!private_) return false;
+  if (!unit_.may_self_conflict()) return unit_.requests_in(n);
+  (void)unit_.walk_to(n);
+  return unit_.request() != 0;
 }
 
 void ComputeUnit::on_evaluate() {
@@ -63,23 +89,13 @@ void ComputeUnit::on_evaluate() {
 
 void ComputeUnit::on_commit() {
   const Cycles n = now_cycle();
-  if (popped_) {
-    popped_ = false;
-    private_ = false;
-    if (plan_) {
-      unit_.start(n, std::move(plan_));
-    } else {
-      unit_.start_nop(n, nop_cycles_);
-    }
-    if (!unit_.state().active) {
-      finish(n);
-      return;
-    }
-    busy_ = true;
-    sram_.claim(queue_, unit_.banks(), unit_.may_self_conflict());
+  if (popped_) return start_popped(n);
+  if (!busy_) return;
+  if (private_ && unit_.may_self_conflict()) {
+    unit_ = std::move(ahead_);
+    unit_.state().active ? look_ahead() : finish(n);
     return;
   }
-  if (!busy_) return;
   if (private_) {
     if (unit_.advance_to(n + 1)) finish(n);
     return;
@@ -93,6 +109,19 @@ void ComputeUnit::on_commit() {
   } else {
     evaluate_.notify(n + 1);
   }
+}
+
+void ComputeUnit::start_popped(Cycles n) {
+  popped_ = false;
+  private_ = false;
+  if (plan_) {
+    unit_.start(n, std::move(plan_));
+  } else {
+    unit_.start_nop(n, nop_cycles_);
+  }
+  if (!unit_.state().active) return finish(n);
+  busy_ = true;
+  sram_.claim(queue_, unit_.banks(), unit_.may_self_conflict());
 }
 
 void ComputeUnit::finish(Cycles n) {

@@ -32,11 +32,13 @@ class ComputeUnit : public sc_core::sc_module, public IssueTarget, public SramCl
 
   // SramClient
   void set_private(bool is_private, Cycles n) override;
-  [[nodiscard]] bool requests_in(Cycles n) override { return private_ && unit_.requests_in(n); }
+  [[nodiscard]] bool requests_in(Cycles n) override;
 
  private:
   void on_evaluate();
   void on_commit();
+  void start_popped(Cycles n);
+  void look_ahead();
   void finish(Cycles n);
 
   int queue_;
@@ -44,8 +46,11 @@ class ComputeUnit : public sc_core::sc_module, public IssueTarget, public SramCl
   Sram& sram_;
   IssueSource& source_;
   RigidUnit unit_;
+  // While the banks are private and ports may meet each other: where unit_ will be when its commit is due.
+  RigidUnit ahead_;
   bool busy_ = false;
   bool private_ = false;
+  Cycles stretch_ = 0;  // cycles to look ahead
   // The pop of this cycle, taken at commit.
   bool popped_ = false;
   Cycles nop_cycles_ = 0;

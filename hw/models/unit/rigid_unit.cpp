@@ -96,6 +96,18 @@ bool RigidUnit::advance_to(Cycles cycle) {
   return !state_.active;
 }
 
+RigidUnit RigidUnit::clone() const {
+  RigidUnit copy(geometry_);
+  copy.state_ = state_;
+  if (plan_) copy.plan_ = plan_->clone();
+  return copy;
+}
+
+bool RigidUnit::walk_to(Cycles cycle) {
+  while (state_.active && state_.next < cycle) (void)commit(true);
+  return !state_.active;
+}
+
 bool RigidUnit::requests_in(Cycles cycle) {
   if (!state_.active || !plan_) return false;
   const Cycles engine = state_.engine + (cycle - state_.next);

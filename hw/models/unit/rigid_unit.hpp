@@ -51,6 +51,11 @@ class RigidUnit {
   bool advance_to(Cycles cycle);
   /// Does it request in `cycle` (>= state().next), being fast-forwarded?
   [[nodiscard]] bool requests_in(Cycles cycle);
+  /// The same for a unit whose ports may meet each other: commits with grants up to and excluding `cycle`, or to the
+  /// end; true if that includes the last engine cycle.
+  bool walk_to(Cycles cycle);
+  /// A unit that stands where this one does and goes its own way.
+  [[nodiscard]] RigidUnit clone() const;
 
   [[nodiscard]] const RigidUnitState& state() const { return state_; }
   [[nodiscard]] BankMask banks() const { return plan_ ? plan_->banks() : 0; }

@@ -1,10 +1,13 @@
 // Cycle rules of hw/models/unit/README.md on hand-written plans.
 #include "hw/models/unit/rigid_unit.hpp"
 
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "hw/common/random.hpp"
 
 namespace tessera::hw {
 namespace {
@@ -17,6 +20,7 @@ class ListPlan final : public AccessPlan {
   void accesses(Cycles e, AccessSet& out) override {
     for (const std::uint32_t line : cycles_[static_cast<std::size_t>(e)]) out.add(line, false);
   }
+  [[nodiscard]] std::unique_ptr<AccessPlan> clone() const override { return std::make_unique<ListPlan>(*this); }
   [[nodiscard]] BankMask banks() const override { return ~BankMask{0}; }
   [[nodiscard]] bool may_self_conflict() const override { return true; }
 
@@ -106,6 +110,33 @@ TEST(RigidUnit, FastForwardEqualsStepping) {
   EXPECT_EQ(forwarded.request(), stepped.request());
   EXPECT_TRUE(forwarded.advance_to(24));
   EXPECT_FALSE(forwarded.state().active);
+}
+
+TEST(RigidUnit, ACloneWalksAheadAsIfStepped) {
+  Random random(5);
+  std::vector<std::vector<std::uint32_t>> lines(40);
+  for (auto& cycle : lines) {
+    for (std::uint64_t i = random.below(4); i > 0; --i) cycle.push_back(static_cast<std::uint32_t>(random.below(16)));
+  }
+  RigidUnit stepped(kGeometry);
+  stepped.start(0, std::make_unique<ListPlan>(lines));
+  for (Cycles n = 1; stepped.state().active; ++n) {
+    // From every state, also inside an engine cycle, to every later one.
+    for (Cycles to = n; to < n + 100; to += 7) {
+      RigidUnit copy = stepped.clone(), slow = stepped.clone();
+      const bool ends = copy.walk_to(to);
+      EXPECT_EQ(ends, !copy.state().active);
+      while (slow.state().active && slow.state().next < to) (void)slow.commit(true);
+      EXPECT_EQ(copy.state().next, slow.state().next);
+      EXPECT_EQ(copy.state().engine, slow.state().engine);
+      EXPECT_EQ(copy.state().sub, slow.state().sub);
+      EXPECT_EQ(copy.state().conflicts, slow.state().conflicts);
+      EXPECT_EQ(copy.request(), slow.request());
+    }
+    EXPECT_EQ(stepped.state().next, n);  // the copies went their own way
+    (void)stepped.commit(random.below(4) != 0);
+  }
+  EXPECT_GT(stepped.state().conflicts, 10);
 }
 
 TEST(SramGeometry, BanksAreContiguousRanges) {
