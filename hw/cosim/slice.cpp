@@ -40,13 +40,20 @@ std::string missing(const isa::Reorder& r, const isa::ChipConfig& chip) {
 std::string missing(const isa::Edp& e, const isa::ChipConfig& chip) {
   isa::Instruction instruction;
   instruction.body = e;
-  const bool pools = e.mode == isa::EdpMode::max_pool || e.mode == isa::EdpMode::average_pool;
-  // Without pooling a fault on both sides; the RTL does not look at windows.
-  if (const auto fault = semantics::find_fault(instruction, chip, {})) return pools ? fault->text : "";
+  if (semantics::find_fault(instruction, chip, {})) return "";  // on both sides
   // The prologue reads all entries, also those that no window needs.
+  const std::int64_t sram_bytes = chip.sram.banks * chip.sram.size_bytes;
   const std::int64_t entries = e.mode == isa::EdpMode::average_pool ? std::int64_t{e.kh} * e.kw : 0;
-  if (e.p_base + semantics::kAverageEntryBytes * entries > chip.sram.banks * chip.sram.size_bytes) {
+  if (e.p_base + semantics::kAverageEntryBytes * entries > sram_bytes)
     return "average entries that leave the scratchpad";
+  // The RTL counts all rows of a circular map that goes round, also if the windows step over the last one.
+  const bool pools = e.mode == isa::EdpMode::max_pool || e.mode == isa::EdpMode::average_pool;
+  const std::int64_t row_lines = ceil_div<std::int64_t>(e.in_w, semantics::pixels_per_line(chip));
+  const std::int64_t blocks = ceil_div<std::int64_t>(e.c, chip.layout.channel_block);
+  const std::int64_t lines =
+      (e.a.wrap_rows - 1) * std::int64_t{e.a.row_pitch} + (blocks - 1) * std::int64_t{e.a.block_pitch} + row_lines;
+  if (pools && e.a.wrap_rows != 0 && e.a.base + lines * chip.sram.line_bytes > sram_bytes) {
+    return "a circular map with rows behind the scratchpad that no window reads";
   }
   return "";
 }

@@ -50,6 +50,7 @@ hw/rtl/tessera_sram_arbiter.sv
 hw/rtl/tessera_sram.sv
 hw/rtl/tessera_hull.sv
 hw/rtl/tessera_gemm_check.sv
+hw/rtl/tessera_edp_axis.sv
 hw/rtl/tessera_edp_check.sv
 hw/rtl/tessera_range_check.sv
 hw/rtl/tessera_semaphores.sv
