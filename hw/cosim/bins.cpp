@@ -4,6 +4,8 @@
 
 #include "hw/cosim/decoded.hpp"
 #include "isa/bits.hpp"
+#include "isa/semantics/footprint.hpp"
+#include "isa/semantics/legal.hpp"
 
 namespace tessera::cosim {
 namespace {
@@ -63,11 +65,33 @@ bool can_happen(StallCause cause) {
 /// The second convolution engine is not.
 bool in_every_chip(std::uint8_t queue) { return queue != static_cast<std::uint8_t>(isa::QueueId::conv1); }
 
+/// A stall that some machines cannot have, by their memory.
+struct MemoryRule {
+  StallCause cause;
+  bool (*possible)(const isa::ChipConfig& chip);
+  const char* otherwise;
+};
+constexpr MemoryRule kMemoryRules[] = {
+    {StallCause::dram_row_miss, [](const isa::ChipConfig& chip) { return chip.dram.device != "fixed"; },
+     "the fixed memory has no rows"},
+    {StallCause::dram_refresh,
+     [](const isa::ChipConfig& chip) {
+       return chip.dram.device != "fixed" && chip.dram.refresh != isa::DramRefresh::none;
+     },
+     "the memory is never refreshed"},
+};
+
+std::string end_bin(const char* end, int queue) {
+  return std::string("operand at the ") + end + " byte of the scratchpad in " + queue_name(queue);
+}
+
 }  // namespace
 
 void Bins::add_unit(int queue) {
   bins_[std::string("nop in ") + queue_name(queue)];
   bins_[std::string("full queue ") + queue_name(queue)];
+  bins_[end_bin("first", queue)];
+  bins_[end_bin("last", queue)];
   const int cause = static_cast<int>(StallCause::semaphore_load) + queue;
   stalls_[stall_name(static_cast<StallCause>(cause))];
 }
@@ -120,15 +144,30 @@ void Bins::count_instruction(int queue, const isa::Instruction& instruction) {
   }
 }
 
-void Bins::count_program(const isa::Program& program) {
+void Bins::count_ends(int queue, const isa::Instruction& instruction, const isa::ChipConfig& chip) {
+  // Of an instruction that is not legal nothing is asked: its operands need not mean anything.
+  if (semantics::find_field_fault(instruction, chip)) return;
+  for (const semantics::Range& range : semantics::footprint(instruction, chip)) {
+    if (range.dram) continue;
+    if (range.begin == 0) ++bins_[end_bin("first", queue)];
+    if (range.end == chip.sram.banks * chip.sram.size_bytes) ++bins_[end_bin("last", queue)];
+  }
+}
+
+void Bins::count_program(const isa::Program& program, const isa::ChipConfig& chip) {
   for (const isa::Section& section : program.sections) {
     for (const isa::QueueStream& stream : section.streams) {
-      for (const isa::Instruction& instruction : decode_stream(stream)) count_instruction(stream.queue, instruction);
+      for (const isa::Instruction& instruction : decode_stream(stream)) {
+        count_instruction(stream.queue, instruction);
+        count_ends(stream.queue, instruction, chip);
+      }
     }
   }
 }
 
-void Bins::count_run(const hw::RunResult& run, const Coverage& coverage, bool faulted) {
+void Bins::count_run(const hw::RunResult& run, const isa::ChipConfig& chip, const Coverage& coverage, bool faulted) {
+  ++runs_;
+  for (const MemoryRule& rule : kMemoryRules) unable_[stall_name(rule.cause)] += rule.possible(chip) ? 0 : 1;
   bins_["refused AR of fetch"] += coverage.refused[0];
   bins_["refused AR of load"] += coverage.refused[1];
   bins_["refused AW of store"] += coverage.refused[2];
@@ -154,6 +193,8 @@ void Bins::count_run(const hw::RunResult& run, const Coverage& coverage, bool fa
 }
 
 void Bins::add(const Bins& other) {
+  runs_ += other.runs_;
+  for (const auto& [cause, runs] : other.unable_) unable_[cause] += runs;
   for (const auto& [name, count] : other.bins_) bins_[name] += count;
   for (const auto& [cause, shares] : other.stalls_) {
     for (const auto& [unit, share] : shares) {
@@ -168,14 +209,38 @@ std::vector<std::string> Bins::unfilled() const {
   for (const auto& [name, count] : bins_) {
     if (count == 0) names.push_back(name);
   }
+  const std::map<std::string, std::string> impossible = not_applicable();
   for (const auto& [cause, shares] : stalls_) {
     const bool filled = std::any_of(shares.begin(), shares.end(), [](const auto& unit) {
       return unit.second.stalled > 0 && unit.second.stalled * kShare >= unit.second.of;
     });
-    if (!filled) names.push_back("stall " + cause);
+    if (!filled && impossible.count("stall " + cause) == 0) names.push_back("stall " + cause);
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::map<std::string, std::string> Bins::not_applicable() const {
+  std::map<std::string, std::string> names;
+  for (const MemoryRule& rule : kMemoryRules) {
+    const auto unable = unable_.find(stall_name(rule.cause));
+    if (runs_ > 0 && unable != unable_.end() && unable->second == runs_) {
+      names["stall " + unable->first] = rule.otherwise;
+    }
+  }
+  return names;
+}
+
+double Bins::most_percent(const std::string& name) const {
+  double most = 0;
+  for (const auto& [cause, shares] : stalls_) {
+    if ("stall " + cause != name) continue;
+    for (const auto& [unit, share] : shares) {
+      if (share.of > 0)
+        most = std::max(most, 100.0 * static_cast<double>(share.stalled) / static_cast<double>(share.of));
+    }
+  }
+  return most;
 }
 
 }  // namespace tessera::cosim

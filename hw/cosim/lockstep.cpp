@@ -96,8 +96,8 @@ class Lockstep {
     result.coverage = rtl.coverage;
     const auto& refused = rtl.coverage.refused;
     result.programs_refused = std::accumulate(refused.begin(), refused.end(), std::int64_t{0}) > 0 ? 1 : 0;
-    result.bins.count_program(program_);
-    result.bins.count_run(rtl_.result, rtl.coverage, fault_.has_value());
+    result.bins.count_program(program_, chip_);
+    result.bins.count_run(rtl_.result, chip_, rtl.coverage, fault_.has_value());
     if (fault_) result.bins.count_fault(*fault_);
     if (stuck_) result.bins.count_stuck();
     result.ended_early = model_.end.empty() ? 0 : 1;
@@ -239,7 +239,7 @@ RandomCase random_case(const std::string& chip, const std::vector<std::string>& 
   one.options.check_reference = seed % kFaultEvery != 0;
   if (!one.options.check_reference) {
     const auto cause = static_cast<isa::FaultCause>(seed / kFaultEvery % isa::kFaultCauseValues);
-    one.program = with_fault(std::move(one.program), cause, random);
+    one.program = with_fault(std::move(one.program), one.chip, cause, random);
     one.options.scratch_outside = cause == isa::FaultCause::bus_error;
   }
   return one;
@@ -308,7 +308,14 @@ std::string lockstep_text(const LockstepResult& r) {
                      ", load ", c.refused[1], ", store ", c.refused[2], "), ", c.pairs_on_a_bank,
                      " cycles with two units on a bank, ", c.triples_on_a_bank, " with three, of ", c.cycles,
                      "\nbins: ", r.bins.size() - unfilled.size(), " of ", r.bins.size(), " filled\n");
-  for (const std::string& name : unfilled) text += "  unfilled: " + name + "\n";
+  for (const std::string& name : unfilled) {
+    text += "  unfilled: " + name;
+    char share[48] = "";
+    const double percent = r.bins.most_percent(name);
+    if (percent > 0) std::snprintf(share, sizeof share, " (%.2f %% of a unit's cycles)", percent);
+    text += share + std::string("\n");
+  }
+  for (const auto& [name, why] : r.bins.not_applicable()) text += "  not applicable: " + name + ": " + why + "\n";
   text += "instructions:";
   for (const std::uint8_t queue : kQueueOfUnit) {
     text += detail::concat(" ", isa::to_string(static_cast<isa::QueueId>(queue)), " ", r.instructions_of.at(queue));

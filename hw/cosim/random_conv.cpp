@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "hw/common/units.hpp"
-#include "hw/cosim/random_operands.hpp"
 #include "hw/cosim/slice.hpp"
 #include "hw/models/conv/cost.hpp"
 #include "isa/semantics/layout.hpp"
@@ -31,7 +30,7 @@ bool axis(Random& random, std::uint16_t& in, std::uint16_t& out, std::uint8_t& k
   return true;
 }
 
-std::optional<isa::Conv> attempt(const isa::ChipConfig& chip, Random& random, std::int64_t begin, std::int64_t size) {
+std::optional<isa::Conv> attempt(const isa::ChipConfig& chip, Random& random, const Window& window) {
   isa::Conv c;
   if (!axis(random, c.in_h, c.out_h, c.kh, c.sy, c.dy, c.pad_top)) return std::nullopt;
   if (!axis(random, c.in_w, c.out_w, c.kw, c.sx, c.dx, c.pad_left)) return std::nullopt;
@@ -79,7 +78,7 @@ std::optional<isa::Conv> attempt(const isa::ChipConfig& chip, Random& random, st
   const Map residual = random_map(random, c.cout, c.out_h, c.out_w, chip);
   const std::int64_t weights = semantics::WeightLayout(semantics::conv_shape(c), chip).sram_bytes();
   std::array<std::int64_t, 4> at{};
-  if (!place<4>(random, line, begin, size, {in.bytes, weights, c.has_residual ? residual.bytes : 0, out.bytes}, at)) {
+  if (!place<4>(random, line, window, {in.bytes, weights, c.has_residual ? residual.bytes : 0, out.bytes}, at)) {
     return std::nullopt;
   }
   c.in = in.tensor;
@@ -91,15 +90,15 @@ std::optional<isa::Conv> attempt(const isa::ChipConfig& chip, Random& random, st
     set(c.residual.base, at[2]);
   }
   set(c.out.base, at[3]);
-  set(c.p_base, begin + size + random.between(0, 8));
+  set(c.p_base, place_constants(random, window, semantics::kParamBytes * c.cout));
   return c;
 }
 
 }  // namespace
 
-isa::Conv convolution(const isa::ChipConfig& chip, Random& random, std::int64_t begin, std::int64_t size) {
+isa::Conv convolution(const isa::ChipConfig& chip, Random& random, const Window& window) {
   for (;;) {
-    if (const std::optional<isa::Conv> conv = attempt(chip, random, begin, size)) return *conv;
+    if (const std::optional<isa::Conv> conv = attempt(chip, random, window)) return *conv;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "hw/common/random.hpp"
+#include "hw/cosim/random_operands.hpp"
 #include "isa/chip.hpp"
 #include "isa/isa.hpp"
 
@@ -13,7 +14,7 @@ namespace tessera::cosim {
 /// Of a random convolution, on either side.
 inline constexpr std::int64_t kMostChannels = 36;  // or three tiles of the engine, if that is less
 
-/// Maps and weights lie apart in [begin, begin + size) of the scratchpad, in any order; parameters at its end.
-[[nodiscard]] isa::Conv convolution(const isa::ChipConfig& chip, Random& random, std::int64_t begin, std::int64_t size);
+/// Maps and weights lie apart in the window, in any order; parameters in its constants.
+[[nodiscard]] isa::Conv convolution(const isa::ChipConfig& chip, Random& random, const Window& window);
 
 }  // namespace tessera::cosim

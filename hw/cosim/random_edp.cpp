@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "hw/common/units.hpp"
-#include "hw/cosim/random_operands.hpp"
 #include "hw/models/edp/cost.hpp"
 #include "isa/semantics/layout.hpp"
 #include "isa/semantics/legal.hpp"
@@ -24,13 +23,29 @@ std::int64_t tables(const isa::ChipConfig& chip) {
                                   isa::Edp{}.stages.size());
 }
 
-/// Tables begin here, relative to the constants' first line.
+/// In front of the tables.
 std::int64_t entry_room(const isa::ChipConfig& chip) {
   const std::int64_t line = chip.sram.line_bytes;
   return round_up(semantics::kAverageEntryBytes * kMostKernel * kMostKernel + line, line);
 }
 
 std::int64_t table_room(const isa::ChipConfig& chip) { return round_up(kTableBytes, chip.sram.line_bytes); }
+
+/// They end with the room for constants.
+std::int64_t first_table(const isa::ChipConfig& chip, const Window& window) {
+  const std::int64_t line = chip.sram.line_bytes;
+  return window.constants_end() / line * line - tables(chip) * table_room(chip);
+}
+
+std::int64_t entries_of(const isa::Edp& e) {
+  if (e.mode == isa::EdpMode::average_pool) return std::int64_t{e.kh} * e.kw;
+  return e.mode == isa::EdpMode::global_average ? 1 : 0;
+}
+
+bool any_table(const isa::Edp& e) {
+  return std::any_of(e.stages.begin(), e.stages.end(),
+                     [](const isa::EdpStage& stage) { return stage.op == isa::EdpOp::table; });
+}
 
 /// Extents and window along one axis; false if there is no output.
 bool axis(Random& random, std::uint16_t& in, std::uint16_t& out, std::uint8_t& kernel, std::uint8_t& stride,
@@ -111,7 +126,7 @@ void random_factors(Random& random, isa::EdpStage& stage) {
   }
 }
 
-void random_chain(const isa::ChipConfig& chip, Random& random, isa::Edp& e, std::int64_t first_table) {
+void random_chain(const isa::ChipConfig& chip, Random& random, const Window& window, isa::Edp& e) {
   using isa::EdpOp;
   constexpr std::array<EdpOp, 7> kOps = {EdpOp::requantize, EdpOp::clip, EdpOp::table, EdpOp::add,
                                          EdpOp::mul,        EdpOp::min,  EdpOp::max};
@@ -126,7 +141,7 @@ void random_chain(const isa::ChipConfig& chip, Random& random, isa::Edp& e, std:
     random_factors(random, stage);
     random_clamp(random, s + 1 == stages, stage.lo, stage.hi);
     const std::int64_t slot = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(tables(chip))));
-    set(stage.table_base, first_table + slot * table_room(chip));
+    set(stage.table_base, first_table(chip, window) + slot * table_room(chip));
   }
   set(e.a_zp, any_int8(random));
   set(e.out_zp, any_zero_point(random));
@@ -134,7 +149,7 @@ void random_chain(const isa::ChipConfig& chip, Random& random, isa::Edp& e, std:
 }
 
 /// The maps; `out` often takes the place of an operand that is as large (isa/README.md allows it).
-bool place_maps(const isa::ChipConfig& chip, Random& random, std::int64_t begin, std::int64_t size, isa::Edp& e) {
+bool place_maps(const isa::ChipConfig& chip, Random& random, const Window& window, isa::Edp& e) {
   const bool pooled = e.mode != isa::EdpMode::elementwise;
   const Map a = random_map(random, e.c, pooled ? e.in_h : e.h, pooled ? e.in_w : e.w, chip);
   const Map b = e.b_broadcast == 1 ? random_map(random, e.c, 1, 1, chip) : random_map(random, e.c, e.h, e.w, chip);
@@ -143,7 +158,7 @@ bool place_maps(const isa::ChipConfig& chip, Random& random, std::int64_t begin,
   const bool on_b = e.has_b && e.b_broadcast == 0 && !on_a && random.chance(1, 4);
   std::array<std::int64_t, 3> at{};
   const std::array<std::int64_t, 3> bytes = {a.bytes, e.has_b ? b.bytes : 0, on_a || on_b ? 0 : out.bytes};
-  if (!place(random, chip.sram.line_bytes, begin, size, bytes, at)) return false;
+  if (!place(random, chip.sram.line_bytes, window, bytes, at)) return false;
   e.a = a.tensor;
   set(e.a.base, at[0]);
   if (e.has_b) {
@@ -157,8 +172,7 @@ bool place_maps(const isa::ChipConfig& chip, Random& random, std::int64_t begin,
   return true;
 }
 
-std::optional<isa::Edp> attempt(const isa::ChipConfig& chip, Random& random, std::int64_t begin, std::int64_t size,
-                                std::int64_t constants) {
+std::optional<isa::Edp> attempt(const isa::ChipConfig& chip, Random& random, const Window& window) {
   isa::Edp e;
   constexpr std::array<isa::EdpMode, 5> kModes = {isa::EdpMode::elementwise, isa::EdpMode::elementwise,
                                                   isa::EdpMode::max_pool, isa::EdpMode::average_pool,
@@ -168,10 +182,10 @@ std::optional<isa::Edp> attempt(const isa::ChipConfig& chip, Random& random, std
   if (e.mode == isa::EdpMode::average_pool) e.dy = e.dx = static_cast<std::uint8_t>(random.below(2));
   e.has_b = random.chance(2, 3);
   set(e.b_broadcast, e.has_b && random.chance(1, 3) ? 1 : 0);
-  const std::int64_t first = round_up(constants, chip.sram.line_bytes);
-  set(e.p_base, first + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(chip.sram.line_bytes))));
-  random_chain(chip, random, e, first + entry_room(chip));
-  if (!place_maps(chip, random, begin, size, e)) return std::nullopt;
+  random_chain(chip, random, window, e);
+  set(e.p_base, any_table(e) ? window.constants + random.between(0, chip.sram.line_bytes)
+                             : place_constants(random, window, semantics::kAverageEntryBytes * entries_of(e)));
+  if (!place_maps(chip, random, window, e)) return std::nullopt;
   isa::Instruction instruction;
   instruction.body = e;
   if (semantics::find_fault(instruction, chip, {})) return std::nullopt;
@@ -199,31 +213,26 @@ std::int64_t most_edp_constants(const isa::ChipConfig& chip) {
   return chip.sram.line_bytes + entry_room(chip) + tables(chip) * table_room(chip);
 }
 
-isa::Edp vector_operation(const isa::ChipConfig& chip, Random& random, std::int64_t begin, std::int64_t size,
-                          std::int64_t constants) {
+isa::Edp vector_operation(const isa::ChipConfig& chip, Random& random, const Window& window) {
   for (;;) {
-    if (const std::optional<isa::Edp> edp = attempt(chip, random, begin, size, constants)) return *edp;
+    if (const std::optional<isa::Edp> edp = attempt(chip, random, window)) return *edp;
   }
 }
 
-std::vector<std::uint8_t> edp_constants(const isa::Edp& edp, const isa::ChipConfig& chip, Random& random,
-                                        std::int64_t constants) {
-  std::int64_t entries = 0;
-  if (edp.mode == isa::EdpMode::average_pool) entries = std::int64_t{edp.kh} * edp.kw;
-  if (edp.mode == isa::EdpMode::global_average) entries = 1;
-  const bool any_table = std::any_of(edp.stages.begin(), edp.stages.end(),
-                                     [](const isa::EdpStage& stage) { return stage.op == isa::EdpOp::table; });
-  std::vector<std::uint8_t> bytes;
-  const auto any_bytes_up_to = [&](std::int64_t size) {
-    while (static_cast<std::int64_t>(bytes.size()) < size)
-      bytes.push_back(static_cast<std::uint8_t>(random.below(256)));
-  };
-  if (entries > 0) any_bytes_up_to(edp.p_base - constants);
+EdpConstants edp_constants(const isa::Edp& edp, Random& random, const Window& window) {
+  const std::int64_t entries = entries_of(edp);
+  std::vector<std::uint8_t> entry_bytes;
   for (std::int64_t n = 1; n <= entries; ++n) {
-    append_entry(random, edp.mode == isa::EdpMode::global_average ? edp.in_h * edp.in_w : n, bytes);
+    append_entry(random, edp.mode == isa::EdpMode::global_average ? edp.in_h * edp.in_w : n, entry_bytes);
   }
-  if (any_table) any_bytes_up_to(most_edp_constants(chip));
-  return bytes;
+  if (!any_table(edp)) return {edp.p_base, entry_bytes};
+  // Tables of any values in all of the room, with the entries among them.
+  EdpConstants constants{window.constants, std::vector<std::uint8_t>(static_cast<std::size_t>(window.room))};
+  for (std::uint8_t& byte : constants.bytes) byte = static_cast<std::uint8_t>(random.below(256));
+  if (entries > 0) {
+    std::copy(entry_bytes.begin(), entry_bytes.end(), constants.bytes.begin() + (edp.p_base - window.constants));
+  }
+  return constants;
 }
 
 }  // namespace tessera::cosim

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hw/common/random.hpp"
+#include "hw/cosim/random_operands.hpp"
 #include "isa/chip.hpp"
 #include "isa/isa.hpp"
 
@@ -15,14 +16,17 @@ namespace tessera::cosim {
 /// Of the constants of a random EDP: average entries, then a table a stage, from a line of its own on.
 [[nodiscard]] std::int64_t most_edp_constants(const isa::ChipConfig& chip);
 
-/// Maps lie apart in [begin, begin + size) of the scratchpad, in any order, or `out` in place of an operand; constants
-/// in [constants, constants + most_edp_constants).
-[[nodiscard]] isa::Edp vector_operation(const isa::ChipConfig& chip, Random& random, std::int64_t begin,
-                                        std::int64_t size, std::int64_t constants);
+/// Maps lie apart in the window, in any order, or `out` in place of an operand; constants in its room for them, which
+/// has at least most_edp_constants.
+[[nodiscard]] isa::Edp vector_operation(const isa::ChipConfig& chip, Random& random, const Window& window);
 
-/// The bytes from `constants` on that the instruction reads: multiplier and shift of each element count, ordinary,
-/// extreme, and such that halves are rounded; tables of any values. Empty if it reads none.
-[[nodiscard]] std::vector<std::uint8_t> edp_constants(const isa::Edp& edp, const isa::ChipConfig& chip, Random& random,
-                                                      std::int64_t constants);
+struct EdpConstants {
+  std::int64_t at = 0;
+  std::vector<std::uint8_t> bytes;  // empty if the instruction reads none
+};
+
+/// What the instruction reads: multiplier and shift of each element count, ordinary, extreme, and such that halves are
+/// rounded; tables of any values.
+[[nodiscard]] EdpConstants edp_constants(const isa::Edp& edp, Random& random, const Window& window);
 
 }  // namespace tessera::cosim

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "hw/common/units.hpp"
-#include "hw/cosim/random_operands.hpp"
 #include "hw/models/gemm/cost.hpp"
+#include "isa/semantics/layout.hpp"
 
 namespace tessera::cosim {
 namespace {
@@ -37,7 +37,7 @@ std::int64_t pitches(Random& random, std::int64_t line, std::int64_t rows, std::
   return ((batch - 1) * batch_pitch + (rows - 1) * pitch + lines) * line;
 }
 
-std::optional<isa::Gemm> attempt(const isa::ChipConfig& chip, Random& random, std::int64_t begin, std::int64_t size) {
+std::optional<isa::Gemm> attempt(const isa::ChipConfig& chip, Random& random, const Window& window) {
   isa::Gemm g;
   g.dataflow = random.chance(1, 2) ? isa::GemmDataflow::weight_stationary : isa::GemmDataflow::output_stationary;
   g.trans_a = random.chance(1, 2);
@@ -64,20 +64,20 @@ std::optional<isa::Gemm> attempt(const isa::ChipConfig& chip, Random& random, st
       pitches(random, line, g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n, g.batch, true, g.b_pitch, g.b_batch_pitch);
   const std::int64_t o = pitches(random, line, g.m, g.n, g.batch, false, g.o_pitch, g.o_batch_pitch);
   std::array<std::int64_t, 3> at{};
-  if (!place<3>(random, line, begin, size, {a, b, o}, at)) return std::nullopt;
+  if (!place<3>(random, line, window, {a, b, o}, at)) return std::nullopt;
   set(g.a_base, at[0]);
   set(g.b_base, at[1]);
   set(g.o_base, at[2]);
-  set(g.p_base, begin + size + random.between(0, 8));
+  set(g.p_base, place_constants(random, window, semantics::kParamBytes * g.n));
   if (hw::gemm_check(g, chip) || hw::gemm_cycles(g, chip) > kMostCycles) return std::nullopt;
   return g;
 }
 
 }  // namespace
 
-isa::Gemm matrix_product(const isa::ChipConfig& chip, Random& random, std::int64_t begin, std::int64_t size) {
+isa::Gemm matrix_product(const isa::ChipConfig& chip, Random& random, const Window& window) {
   for (;;) {
-    if (const std::optional<isa::Gemm> gemm = attempt(chip, random, begin, size)) return *gemm;
+    if (const std::optional<isa::Gemm> gemm = attempt(chip, random, window)) return *gemm;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "hw/common/random.hpp"
+#include "hw/cosim/random_operands.hpp"
 #include "isa/chip.hpp"
 #include "isa/isa.hpp"
 
@@ -13,8 +14,7 @@ namespace tessera::cosim {
 /// Of the result of a random product.
 inline constexpr std::int64_t kMostColumns = 40;
 
-/// Matrices lie apart in [begin, begin + size) of the scratchpad, in any order; parameters (per_column) at its end.
-[[nodiscard]] isa::Gemm matrix_product(const isa::ChipConfig& chip, Random& random, std::int64_t begin,
-                                       std::int64_t size);
+/// Matrices lie apart in the window, in any order; parameters (per_column) in its constants.
+[[nodiscard]] isa::Gemm matrix_product(const isa::ChipConfig& chip, Random& random, const Window& window);
 
 }  // namespace tessera::cosim

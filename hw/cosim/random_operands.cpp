@@ -1,5 +1,7 @@
 #include "hw/cosim/random_operands.hpp"
 
+#include <algorithm>
+
 #include "isa/semantics/layout.hpp"
 
 namespace tessera::cosim {
@@ -7,6 +9,16 @@ namespace tessera::cosim {
 std::int64_t any_int8(Random& random) {
   if (random.chance(1, 4)) return random.chance(1, 2) ? -128 : 127;
   return random.chance(1, 4) ? 0 : random.between(-128, 127);
+}
+
+std::int64_t often_an_end(Random& random, std::int64_t low, std::int64_t high) {
+  if (random.chance(1, 4)) return random.chance(1, 2) ? low : high;
+  return random.between(low, high);
+}
+
+std::int64_t place_constants(Random& random, const Window& window, std::int64_t bytes) {
+  if (random.chance(1, 4)) return window.constants_end() - bytes;
+  return window.constants + random.between(0, std::min<std::int64_t>(window.room - bytes, 8));
 }
 
 Map random_map(Random& random, std::int64_t channels, std::int64_t rows, std::int64_t columns,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -11,11 +10,8 @@
 #include "hw/cosim/random_conv.hpp"
 #include "hw/cosim/random_edp.hpp"
 #include "hw/cosim/random_gemm.hpp"
-#include "hw/cosim/random_operands.hpp"
-#include "hw/cosim/slice.hpp"
-#include "hw/models/load/dma_walk.hpp"
+#include "hw/cosim/random_move.hpp"
 #include "isa/isa.hpp"
-#include "isa/semantics/dma.hpp"
 #include "isa/semantics/footprint.hpp"
 #include "isa/semantics/layout.hpp"
 
@@ -29,17 +25,38 @@ constexpr std::array<QueueId, 7> kQueues = {QueueId::load, QueueId::store,   Que
                                             QueueId::edp,  QueueId::reorder, QueueId::conv1};
 constexpr std::size_t kLoad = 0, kStore = 1, kConv = 2, kGemm = 3, kEdp = 4, kConv1 = 6;  // indices of kQueues
 constexpr std::int64_t kBufferBytes = 1 << 16;
+constexpr std::int64_t kLeastWindow = 2048;  // of the largest windows of a chip
+constexpr std::int64_t kLongestStream = 800;
 constexpr std::size_t kSemaphores = 62;  // the last two are left to random faults
+
+/// What a program puts under pressure. A few hundred programs of each kind fill every bin; ordinary ones alone leave
+/// some stall causes below their share of cycles, and never touch the ends of the scratchpad.
+enum class Pressure : std::uint8_t {
+  none,
+  queue,        // two of three instructions are for one queue: it fills, and the others wait for it
+  memory,       // long rows in and out at once, on a slow memory
+  round_trips,  // what STORE has written is read back, and written again
+  ends          // the window or the constants lie at one end of the scratchpad
+};
+
+Pressure pressure_of(std::uint64_t seed) {
+  constexpr std::array<Pressure, 16> kShares = {
+      Pressure::none,  Pressure::none,  Pressure::none,        Pressure::queue,      Pressure::queue,  Pressure::queue,
+      Pressure::queue, Pressure::queue, Pressure::memory,      Pressure::memory,     Pressure::memory, Pressure::ends,
+      Pressure::ends,  Pressure::ends,  Pressure::round_trips, Pressure::round_trips};
+  constexpr std::uint64_t kStream = 0x7072657373757265;  // apart from the draws of program and memory
+  return kShares[Random(seed ^ kStream).below(kShares.size())];
+}
 
 class Generator {
  public:
   Generator(const isa::ChipConfig& chip, std::uint64_t seed)
-      : chip_(chip), random_(seed), queues_(chip.conv.engines > 1 ? kQueues.size() : kQueues.size() - 1) {
-    const std::int64_t bank = chip.sram.size_bytes;
-    // A window of the scratchpad that begins in one bank and ends in the same or one of the next: streams meet.
-    begin_ = bank * random_.between(0, std::max<std::int64_t>(chip.sram.banks - 2, 0)) + bank / 2;
-    const std::int64_t room = std::max(kParamRoom, most_edp_constants(chip));
-    size_ = std::min({random_.between(bank / 4, 2 * bank), chip.sram.banks * bank - begin_ - room, kBufferBytes - 64});
+      : chip_(chip),
+        random_(seed),
+        pressure_(pressure_of(seed)),
+        queues_(chip.conv.engines > 1 ? kQueues.size() : kQueues.size() - 1),
+        favourite_(random_.below(queues_)) {
+    place_window();
   }
 
   isa::Program make(int instructions) {
@@ -64,9 +81,6 @@ class Generator {
   }
 
  private:
-  // Behind the window: the constants of the present compute instruction, which nothing but their LOAD may write.
-  static constexpr std::int64_t kParamRoom = semantics::kParamBytes * std::max(kMostChannels, kMostColumns) + 8;
-
   static constexpr std::size_t kMostSyncs = 4;  // waits, and signals, of one instruction
 
   struct Item {
@@ -76,29 +90,70 @@ class Generator {
     int waits = 0, signals = 0;
   };
 
-  // ---- single instructions
-
-  /// The window holds data before anything is copied out of it.
-  void fill_window() {
-    isa::Load load;
-    load.base_register = isa::base_register_of(BufferKind::input);
-    load.dram_offset = random_.below(64);
-    load.row_bytes = load.group_bytes = static_cast<std::uint32_t>(size_);
-    load.sram_base = static_cast<std::uint32_t>(begin_);
-    for (auto& dim : load.dims) dim.count = 1;
-    add(kLoad, load);
+  /// Begins in one bank and ends in the same or one of the next, so that streams meet. Behind it, or in front of it,
+  /// the constants of the present compute instruction, which nothing but their LOAD may write.
+  void place_window() {
+    const std::int64_t bank = chip_.sram.size_bytes, all = chip_.sram.banks * bank;
+    window_.room =
+        std::max(semantics::kParamBytes * std::max(kMostChannels, kMostColumns) + 8, most_edp_constants(chip_));
+    window_.begin = bank * random_.between(0, std::max<std::int64_t>(chip_.sram.banks - 2, 0)) + bank / 2;
+    const std::int64_t most = std::min(all - window_.room, kBufferBytes - 64);
+    // No larger than it has to be: everything waits until it is filled.
+    window_.size = random_.between(std::min(bank / 4, all / 16), std::min(2 * bank, std::max(all / 4, kLeastWindow)));
+    if (pressure_ == Pressure::memory) window_.size = 2 * kLongestStream;
+    if (pressure_ != Pressure::ends) {
+      window_.size = std::min(window_.size, std::min(all - window_.begin - window_.room, most));
+    } else {
+      window_.size = std::min(window_.size, most) / chip_.sram.line_bytes * chip_.sram.line_bytes;
+      const std::uint64_t end = random_.below(3);
+      if (end == 0) window_.begin = 0;
+      if (end == 1) window_.begin = all - window_.size;
+      if (end == 2) window_.begin = all - window_.room - window_.size;
+    }
+    const bool behind = window_.end() + window_.room <= all;
+    window_.constants = behind ? window_.end() : window_.begin - window_.room;
   }
 
+  // ---- single instructions
+
+  static isa::Load row(BufferKind kind, std::uint64_t dram_offset, std::int64_t bytes, std::int64_t sram) {
+    isa::Load load;
+    for (auto& dim : load.dims) dim.count = 1;
+    load.base_register = isa::base_register_of(kind);
+    load.dram_offset = dram_offset;
+    load.row_bytes = load.group_bytes = static_cast<std::uint32_t>(bytes);
+    load.sram_base = static_cast<std::uint32_t>(sram);
+    return load;
+  }
+
+  static isa::Store row_out(BufferKind kind, std::uint64_t dram_offset, std::int64_t bytes, std::int64_t sram) {
+    isa::Store store;
+    for (auto& dim : store.dims) dim.count = 1;
+    store.base_register = isa::base_register_of(kind);
+    store.dram_offset = dram_offset;
+    store.row_bytes = store.group_bytes = static_cast<std::uint32_t>(bytes);
+    store.sram_base = static_cast<std::uint32_t>(sram);
+    return store;
+  }
+
+  /// The window holds data before anything is copied out of it.
+  void fill_window() { add(kLoad, row(BufferKind::input, random_.below(64), window_.size, window_.begin)); }
+
   void add_random() {
-    const std::size_t queue = random_.below(queues_);
+    if (pressure_ == Pressure::memory && random_.chance(5, 6)) return add_stream();
+    if (pressure_ == Pressure::round_trips && random_.chance(5, 6)) return add_round_trip();
+    const bool pressed = pressure_ == Pressure::queue && random_.chance(2, 3);
+    const std::size_t queue = pressed ? favourite_ : random_.below(queues_);
     if (random_.chance(1, 8)) {
       isa::Nop nop;
       nop.cycles = static_cast<std::uint32_t>(random_.chance(1, 3) ? random_.between(1, 3) : random_.between(1, 80));
       add(queue, nop);
     } else if (queue == kLoad) {
-      add(queue, dma<isa::Load>(random_.chance(1, 4) ? BufferKind::scratch : BufferKind::input));
+      const BufferKind kind = random_.chance(1, 4) ? BufferKind::scratch : BufferKind::input;
+      add(queue, random_load(chip_, random_, window_, kind, kBufferBytes));
     } else if (queue == kStore) {
-      add(queue, dma<isa::Store>(random_.chance(1, 4) ? BufferKind::scratch : BufferKind::output));
+      const BufferKind kind = random_.chance(1, 4) ? BufferKind::scratch : BufferKind::output;
+      add(queue, random_store(chip_, random_, window_, kind, kBufferBytes));
     } else if (queue == kConv || queue == kConv1) {
       add_convolution(queue);
     } else if (queue == kGemm) {
@@ -106,37 +161,53 @@ class Generator {
     } else if (queue == kEdp) {
       add_vector_operation();
     } else {
-      add(queue, reorder());
+      add(queue, random_reorder(chip_, random_, window_));
     }
+  }
+
+  /// Loads go to the first half of the window and stores come from the second: neither waits for the other.
+  void add_stream() {
+    const std::int64_t half = window_.size / 2, most = std::min(half, kLongestStream);
+    const std::int64_t bytes = random_.between(most / 2, most);
+    const std::int64_t at = random_.between(0, half - bytes);
+    const auto dram = static_cast<std::uint64_t>(random_.between(0, kBufferBytes - bytes));
+    if (random_.chance(1, 2)) {
+      add(kLoad, row(BufferKind::input, dram, bytes, window_.begin + at));
+    } else {
+      add(kStore, row_out(BufferKind::output, dram, bytes, window_.begin + half + at));
+    }
+  }
+
+  void add_round_trip() {
+    const std::int64_t bytes = random_.between(1, std::min<std::int64_t>(64, window_.size));
+    const std::int64_t at = random_.between(window_.begin, window_.end() - bytes);
+    const auto dram = static_cast<std::uint64_t>(random_.between(0, 128));
+    add(kStore, row_out(BufferKind::scratch, dram, bytes, at));
+    add(kLoad, row(BufferKind::scratch, dram, bytes, at));
   }
 
   /// A LOAD of parameters, now and then one of weights, and the convolution: maps and weights anywhere in the window.
   void add_convolution(std::size_t queue) {
-    const isa::Conv conv = convolution(chip_, random_, begin_, size_);
+    const isa::Conv conv = convolution(chip_, random_, window_);
     load_params(conv.cout, conv.shift_only, conv.p_base);
     if (random_.chance(1, 3)) {
-      isa::Load load;
-      for (auto& dim : load.dims) dim.count = 1;
-      load.base_register = isa::base_register_of(BufferKind::input);
-      load.dram_offset = random_.below(1024);
-      load.row_bytes = load.group_bytes =
-          static_cast<std::uint32_t>(semantics::WeightLayout(semantics::conv_shape(conv), chip_).sram_bytes());
-      load.sram_base = conv.w_base;
-      add(kLoad, load);
+      const std::int64_t bytes = semantics::WeightLayout(semantics::conv_shape(conv), chip_).sram_bytes();
+      add(kLoad, row(BufferKind::input, random_.below(1024), bytes, conv.w_base));
     }
     add(queue, conv);
   }
 
   /// A product, and a LOAD of parameters if it has some.
   void add_product() {
-    const isa::Gemm gemm = matrix_product(chip_, random_, begin_, size_);
+    const isa::Gemm gemm = matrix_product(chip_, random_, window_);
     if (gemm.per_column) load_params(gemm.n, false, gemm.p_base);
     add(kGemm, gemm);
   }
 
   void add_vector_operation() {
-    const isa::Edp edp = vector_operation(chip_, random_, begin_, size_, begin_ + size_);
-    load_constants(edp_constants(edp, chip_, random_, begin_ + size_), begin_ + size_);
+    const isa::Edp edp = vector_operation(chip_, random_, window_);
+    const EdpConstants constants = edp_constants(edp, random_, window_);
+    load_constants(constants.bytes, constants.at);
     add(kEdp, edp);
   }
 
@@ -149,167 +220,10 @@ class Generator {
   /// Lie behind those of other instructions in DRAM.
   void load_constants(const std::vector<std::uint8_t>& constants, std::int64_t at) {
     if (constants.empty()) return;
-    isa::Load load;
-    load.base_register = isa::base_register_of(BufferKind::weights);
-    load.dram_offset = params_.size();
-    load.row_bytes = load.group_bytes = static_cast<std::uint32_t>(constants.size());
-    load.sram_base = static_cast<std::uint32_t>(at);
-    for (auto& dim : load.dims) dim.count = 1;
+    const auto bytes = static_cast<std::int64_t>(constants.size());
+    const isa::Load load = row(BufferKind::weights, params_.size(), bytes, at);
     params_.insert(params_.end(), constants.begin(), constants.end());
     add(kLoad, load);
-  }
-
-  /// Rows of any length and alignment, whole or in groups, padded or not, circular or not; strides of any sign, within
-  /// the window and the buffer.
-  template <typename Dma>
-  Dma dma(BufferKind kind) {
-    for (;;) {
-      Dma d;
-      d.base_register = isa::base_register_of(kind);
-      const std::int64_t most = random_.chance(1, 3) ? 16 : random_.chance(1, 2) ? 90 : 400;
-      const std::int64_t row = random_.between(1, most);
-      d.row_bytes = static_cast<std::uint32_t>(row);
-      group(d);
-      if constexpr (std::is_same_v<Dma, isa::Load>) pad(d);
-      const std::array<std::int64_t, 3> counts = {random_.chance(1, 4) ? 2 : 1, random_.between(1, 2),
-                                                  random_.between(1, 6)};
-      const semantics::DmaShape one = semantics::dma_shape(d);
-      const std::int64_t extent = (one.row_groups() - 1) * one.group_stride + one.group_bytes;
-      // Rows beside one another, with gaps, or between one another.
-      std::int64_t pitch = random_.chance(1, 4) ? random_.between(1, extent)
-                                                : extent + (random_.chance(1, 2) ? 0 : random_.between(0, 24));
-      std::int64_t dram_pitch = row + (random_.chance(1, 2) ? 0 : random_.between(0, 300));
-      for (std::size_t k = 3; k-- > 0;) {
-        d.dims[k].count = static_cast<std::uint16_t>(counts[k]);
-        d.dims[k].sram_stride = static_cast<std::int32_t>(sign() * pitch);
-        d.dims[k].dram_stride = sign() * dram_pitch;
-        if (k == 2) wrap(d, counts[k] + one.rows_before + one.rows_after);
-        pitch *= k == 2 ? std::max<std::int64_t>(counts[k] + one.rows_before + one.rows_after, d.wrap_rows) : counts[k];
-        dram_pitch *= counts[k];
-      }
-      // Sources may be read again and again.
-      if (random_.chance(1, 8)) {
-        if constexpr (std::is_same_v<Dma, isa::Load>) {
-          d.dims[2].dram_stride = 0;
-        } else {
-          d.dims[2].sram_stride = 0;
-        }
-      }
-      const hw::DmaHull hull = hw::dma_hull(semantics::dma_shape(d));  // of bases 0
-      if (hull.sram_end - hull.sram_begin > size_ || hull.dram_end - hull.dram_begin > kBufferBytes) continue;
-      d.sram_base =
-          static_cast<std::uint32_t>(random_.between(begin_ - hull.sram_begin, begin_ + size_ - hull.sram_end));
-      d.dram_offset = static_cast<std::uint64_t>(random_.between(-hull.dram_begin, kBufferBytes - hull.dram_end));
-      return d;
-    }
-  }
-
-  /// One piece, or groups: a channel, a pixel, a line, or any size.
-  template <typename Dma>
-  void group(Dma& d) {
-    d.group_bytes = d.row_bytes + (random_.chance(1, 8) ? 5 : 0);
-    if (random_.chance(1, 2)) {
-      const std::int64_t sizes[] = {1, chip_.layout.channel_block, chip_.sram.line_bytes, random_.between(1, 20)};
-      d.group_bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(sizes[random_.below(4)], d.row_bytes));
-    }
-    d.group_stride = d.group_bytes + static_cast<std::uint32_t>(random_.chance(1, 2) ? 0 : random_.below(12));
-  }
-
-  void pad(isa::Load& d) {
-    d.fill_value = static_cast<std::uint8_t>(random_.below(256));
-    for (std::uint8_t* groups :
-         {&d.fill_groups_before, &d.fill_groups_after, &d.fill_rows_before, &d.fill_rows_after}) {
-      *groups = static_cast<std::uint8_t>(random_.chance(3, 4) ? 0 : random_.between(1, 3));
-    }
-  }
-
-  template <typename Dma>
-  void wrap(Dma& d, std::int64_t run_rows) {
-    d.first_row = static_cast<std::uint16_t>(random_.below(4));  // without effect unless circular
-    if (random_.chance(2, 3)) return;
-    d.wrap_rows = static_cast<std::uint16_t>(run_rows + random_.between(0, 3));
-    d.first_row = static_cast<std::uint16_t>(random_.below(d.wrap_rows));
-  }
-
-  isa::Reorder reorder() {
-    for (;;) {
-      isa::Reorder r = random_.chance(1, 4)   ? transposition()
-                       : random_.chance(1, 3) ? copy_of_lines()
-                                              : copy_of_bytes();
-      std::int64_t src_low = 0, src_high = r.run_bytes, dst_low = 0, dst_high = r.run_bytes, bytes = r.run_bytes;
-      for (const isa::ReorderDim& dim : r.dims) {
-        widen((dim.count - 1) * std::int64_t{dim.src_stride}, src_low, src_high);
-        widen((dim.count - 1) * std::int64_t{dim.dst_stride}, dst_low, dst_high);
-        bytes *= dim.count;
-      }
-      if (bytes > 150 * chip_.sram.line_bytes || src_high - src_low > size_ || dst_high - dst_low > size_) continue;
-      const std::int64_t unit = random_.chance(1, 2) ? chip_.sram.line_bytes : 1;
-      const std::int64_t src = round_up(begin_ + random_.between(-src_low, size_ - src_high), unit);
-      const std::int64_t dst = round_up(begin_ + random_.between(-dst_low, size_ - dst_high), unit);
-      const bool inside = src + src_high <= begin_ + size_ && dst + dst_high <= begin_ + size_;
-      const bool apart = src + src_high <= dst + dst_low || dst + dst_high <= src + src_low;
-      r.src_base = static_cast<std::uint32_t>(src);
-      r.dst_base = static_cast<std::uint32_t>(dst);
-      r.fill = random_.chance(1, 6);
-      r.fill_value = static_cast<std::uint8_t>(random_.below(256));
-      if (inside && apart && reorder_in_slice(r, chip_)) return r;
-    }
-  }
-
-  static isa::Reorder runs_of(std::int64_t bytes) {
-    isa::Reorder r;
-    for (auto& dim : r.dims) dim.count = 1;
-    r.run_bytes = static_cast<std::uint16_t>(bytes);
-    return r;
-  }
-
-  /// Whole lines, as a map is cut or joined.
-  isa::Reorder copy_of_lines() {
-    const std::int64_t line = chip_.sram.line_bytes;
-    const std::int64_t lines = random_.between(1, random_.chance(1, 2) ? 4 : 40);
-    isa::Reorder r = runs_of(lines * line);
-    std::int64_t src_pitch = lines + random_.between(0, 3), dst_pitch = lines + random_.between(0, 3);
-    for (std::size_t k = 6; k-- > 0;) {
-      if (random_.chance(2, 3)) continue;
-      r.dims[k] = {static_cast<std::uint16_t>(random_.between(2, 4)),
-                   static_cast<std::int32_t>(random_.chance(1, 6) ? 0 : sign() * src_pitch * line),
-                   static_cast<std::int32_t>(sign() * dst_pitch * line)};
-      src_pitch *= r.dims[k].count;
-      dst_pitch *= r.dims[k].count;
-    }
-    return r;
-  }
-
-  /// Runs of any length, beside one another or not: several may share a step.
-  isa::Reorder copy_of_bytes() {
-    isa::Reorder r = runs_of(random_.between(1, random_.chance(1, 2) ? 4 : 60));
-    std::int64_t src_pitch = r.run_bytes, dst_pitch = r.run_bytes;
-    for (std::size_t k = 6; k-- > 0;) {
-      if (random_.chance(1, 2)) continue;
-      const auto stride = [&](std::int64_t pitch) {
-        return static_cast<std::int32_t>(sign() * (random_.chance(1, 2) ? pitch : random_.between(0, 40)));
-      };
-      r.dims[k] = {static_cast<std::uint16_t>(random_.between(2, 5)), stride(src_pitch), stride(dst_pitch)};
-      src_pitch = r.dims[k].count * src_pitch + random_.between(0, 5);
-      dst_pitch = r.dims[k].count * dst_pitch + random_.between(0, 5);
-    }
-    return r;
-  }
-
-  isa::Reorder transposition() {
-    isa::Reorder r = runs_of(random_.between(1, 3));
-    const std::int64_t rows = random_.between(2, 16), columns = random_.between(2, 16);
-    r.dims[4] = {static_cast<std::uint16_t>(rows), static_cast<std::int32_t>(columns * r.run_bytes),
-                 static_cast<std::int32_t>(r.run_bytes)};
-    r.dims[5] = {static_cast<std::uint16_t>(columns), static_cast<std::int32_t>(r.run_bytes),
-                 static_cast<std::int32_t>(rows * r.run_bytes)};
-    return r;
-  }
-
-  std::int64_t sign() { return random_.chance(1, 6) ? -1 : 1; }
-  static void widen(std::int64_t reach, std::int64_t& low, std::int64_t& high) {
-    low += std::min<std::int64_t>(reach, 0);
-    high += std::max<std::int64_t>(reach, 0);
   }
 
   // ---- order
@@ -411,8 +325,10 @@ class Generator {
 
   const isa::ChipConfig& chip_;
   Random random_;
+  Pressure pressure_;
   std::size_t queues_;  // of kQueues, the first so many
-  std::int64_t begin_ = 0, size_ = 0;
+  std::size_t favourite_;
+  Window window_;
   std::vector<Item> items_;
   std::array<std::int64_t, kQueues.size() * kQueues.size()> synced_{};
   std::vector<std::uint8_t> params_;  // of all convolutions: the image of the buffer of weights
@@ -433,10 +349,11 @@ std::vector<std::string> random_memory(std::uint64_t seed) {
   Random random(seed);
   std::vector<std::string> sets = {"interconnect.queue_depth=" + std::to_string(random.between(1, 4)),
                                    "interconnect.latency_cycles=" + std::to_string(random.between(0, 12))};
+  const bool slow = pressure_of(seed) == Pressure::memory;
   if (random.chance(1, 2)) {
     sets.emplace_back("dram.device=\"fixed\"");
     sets.push_back("dram.fixed_latency_cycles=" + std::to_string(random.chance(1, 4) ? 1 : random.between(2, 80)));
-    sets.push_back("dram.fixed_bytes_per_cycle=" + std::to_string(random.between(0, 8)));
+    sets.push_back("dram.fixed_bytes_per_cycle=" + std::to_string(slow ? random.between(1, 4) : random.between(0, 8)));
   } else {  // said in full: the chip's own memory may be a fixed one
     sets.insert(sets.end(), {"dram.device=\"LPDDR4-3200\"", "dram.tck_fs=625000", "dram.refresh=\"all_bank\""});
     sets.push_back("dram.queue_depth=" + std::to_string(random.between(1, 32)));

@@ -81,6 +81,7 @@ class Driver : public sc_core::sc_module, public RtlListener {
   /// True if the frame is over, and with it the run.
   bool end_frame(Cycles n);
   void end_section(Cycles n);
+  [[nodiscard]] std::string wrong_register(const isa::Section& section);
   [[nodiscard]] hw::UnitResult unit_result(std::size_t unit);
   void add_platform_units();
 
@@ -270,7 +271,8 @@ void Driver::begin_npu_section(const isa::Section& section) {
 
 void Driver::end_section(Cycles n) {
   if (frame_ == 0) result_.sections.back().end = n;
-  const std::string& name = program_.sections[section_++].name;
+  const isa::Section& section = program_.sections[section_++];
+  const std::string& name = section.name;
   if (in_host_step_) return;
   const std::uint32_t status = core_->read_register(reg::kStatus);
   if ((status & 4) != 0) {
@@ -286,12 +288,27 @@ void Driver::end_section(Cycles n) {
     if (options_.on_stuck) options_.on_stuck(n);
     return fail(detail::concat("section ", name, " is stuck (in cycle ", n, ")"));
   }
-  for (std::uint32_t s = 0; s < reg::kSemaphoreCount; ++s) {
-    const std::uint32_t value = core_->read_register(reg::kSemaphore + s * 4);
-    if (value == 0) continue;
-    return fail(
-        detail::concat("section ", name, ": semaphore ", s, " is ", value, " at the section's end: expected 0"));
+  const std::string wrong = wrong_register(section);
+  if (!wrong.empty()) fail(detail::concat("section ", name, ": ", wrong));
+}
+
+/// What a driver may rely on behind a section that ran to its end; empty if it holds.
+std::string Driver::wrong_register(const isa::Section& section) {
+  const auto expect = [&](const char* what, std::uint32_t index, std::uint32_t offset, std::uint32_t expected) {
+    const std::uint32_t value = core_->read_register(offset);
+    if (value == expected) return std::string();
+    return detail::concat(what, " ", index, " is ", value, " at the section's end: expected ", expected);
+  };
+  std::string wrong = expect("isa_version", 0, reg::kIsaVersion, isa::kIsaVersion);
+  for (const isa::QueueStream& stream : section.streams) {
+    if (!wrong.empty() || options_.soft_reset > 0) break;  // which may have come in mid-section
+    wrong = expect("read_pointer", stream.queue, reg::kReadPointer + stream.queue * 4u,
+                   static_cast<std::uint32_t>(stream.words.size()));
   }
+  for (std::uint32_t s = 0; s < reg::kSemaphoreCount && wrong.empty(); ++s) {
+    wrong = expect("semaphore", s, reg::kSemaphore + s * 4, 0);
+  }
+  return wrong;
 }
 
 hw::UnitResult Driver::unit_result(std::size_t unit) {

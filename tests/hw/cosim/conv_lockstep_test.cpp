@@ -20,6 +20,8 @@ using platform::test::load_rows;
 using platform::test::ProgramBuilder;
 using platform::test::QueueId;
 
+constexpr std::int64_t kRoom = 448;  // for parameters of kMostChannels
+
 isa::ChipConfig tiny() { return isa::load_chip("tiny", {"dram.device=\"fixed\""}); }
 
 /// Lanes that are several channel blocks, and no powers of two; a choice of pixel shapes.
@@ -88,9 +90,9 @@ void random_convolutions(const isa::ChipConfig& chip) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     // In one bank every port meets every other; across banks few do.
-    const std::int64_t size = seed % 2 == 0 ? chip.sram.size_bytes - 256 : 3 * chip.sram.size_bytes;
+    const std::int64_t size = seed % 2 == 0 ? chip.sram.size_bytes - kRoom : 3 * chip.sram.size_bytes;
     Random random(seed);
-    const isa::Conv conv = convolution(chip, random, 0, size);
+    const isa::Conv conv = convolution(chip, random, {0, size, size, kRoom});
     count(conv, chip, bins);
     LockstepOptions options;
     options.data_seed = seed;
@@ -118,7 +120,7 @@ std::string refusal(const isa::Conv& conv) {
 
 TEST(ConvLockstep, RefusesByName) {
   Random random(1);
-  const isa::Conv conv = convolution(tiny(), random, 0, 4096);
+  const isa::Conv conv = convolution(tiny(), random, {0, 4096, 4096, kRoom});
   const std::string begin = "section 'main', conv0 instruction 0 (conv): ";
   const std::string end = ": not in the RTL slice";
   // One output, three taps 255 columns apart: three columns of the map make its patches, 511 fill the window.

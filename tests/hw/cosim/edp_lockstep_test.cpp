@@ -1,6 +1,7 @@
 // EDP on the RTL against the model and the reference executor: every operation and mode by hand, random instructions
 // alone, with all operands in one bank and in several; what the slice refuses.
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <string>
 
@@ -9,7 +10,9 @@
 #include "hw/common/error.hpp"
 #include "hw/cosim/lockstep.hpp"
 #include "hw/cosim/random_edp.hpp"
+#include "hw/cosim/random_fault.hpp"
 #include "isa/semantics/layout.hpp"
+#include "isa/semantics/legal.hpp"
 #include "tests/hw/platform/program_builder.hpp"
 
 namespace tessera::cosim {
@@ -24,23 +27,25 @@ using platform::test::QueueId;
 
 isa::ChipConfig tiny() { return isa::load_chip("tiny", {"dram.device=\"fixed\""}); }
 
-/// Fills [begin, begin + size), loads the constants behind it, runs the instruction.
-isa::Program one_operation(const isa::Edp& edp, const isa::ChipConfig& chip, std::int64_t begin, std::int64_t size,
-                           std::uint64_t seed) {
+/// Data in [0, size), constants behind.
+Window window_of(const isa::ChipConfig& chip, std::int64_t size) { return {0, size, size, most_edp_constants(chip)}; }
+
+/// Fills the window, loads the constants, runs the instruction.
+isa::Program one_operation(const isa::Edp& edp, const Window& window, std::uint64_t seed) {
   ProgramBuilder builder;
   Random random(seed);
-  std::vector<std::uint8_t> constants = edp_constants(edp, chip, random, begin + size);
-  constants.push_back(0);  // never empty
-  builder.buffer(BufferKind::input, 65536).buffer(BufferKind::weights, constants.size());
+  EdpConstants constants = edp_constants(edp, random, window);
+  if (constants.bytes.empty()) constants = {window.constants, {0}};  // a LOAD has a byte
+  builder.buffer(BufferKind::input, 65536).buffer(BufferKind::weights, constants.bytes.size());
+  builder.add(QueueId::load, load_rows(BufferKind::input, 0, static_cast<std::uint32_t>(window.size), 1,
+                                       static_cast<std::uint32_t>(window.begin)));
   builder.add(QueueId::load,
-              load_rows(BufferKind::input, 0, static_cast<std::uint32_t>(size), 1, static_cast<std::uint32_t>(begin)));
-  builder.add(QueueId::load,
-              load_rows(BufferKind::weights, 0, static_cast<std::uint32_t>(constants.size()), 1,
-                        static_cast<std::uint32_t>(begin + size)),
+              load_rows(BufferKind::weights, 0, static_cast<std::uint32_t>(constants.bytes.size()), 1,
+                        static_cast<std::uint32_t>(constants.at)),
               {{}, {{0, 1}}});
   builder.add(QueueId::edp, edp, {{{0, 1}}, {}});
   isa::Program program = builder.program();
-  program.weights = constants;
+  program.weights = constants.bytes;
   return program;
 }
 
@@ -48,7 +53,7 @@ LockstepResult run(const isa::Edp& edp, const isa::ChipConfig& chip, std::int64_
   LockstepOptions options;
   options.data_seed = seed;
   options.check_reference = true;
-  return run_lockstep(one_operation(edp, chip, 0, size, seed), chip, chip, options);
+  return run_lockstep(one_operation(edp, window_of(chip, size), seed), chip, chip, options);
 }
 
 void expect_equal(const LockstepResult& result) {
@@ -99,7 +104,7 @@ void random_operations(const isa::ChipConfig& chip, std::uint64_t first, std::ui
     const std::int64_t size =
         seed % 2 == 0 ? chip.sram.size_bytes - most_edp_constants(chip) : 3 * chip.sram.size_bytes;
     Random random(seed);
-    const isa::Edp edp = vector_operation(chip, random, 0, size, size);
+    const isa::Edp edp = vector_operation(chip, random, window_of(chip, size));
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text(edp));
     count(edp, bins);
     expect_equal(run(edp, chip, size, seed));
@@ -160,6 +165,47 @@ std::string refusal(const isa::Edp& edp) {
   return "no refusal";
 }
 
+/// What a test of faults wants to have seen: the rule that is broken, without its numbers.
+std::string rule_of(const std::string& fault) {
+  std::string rule;
+  for (const char c : fault) {
+    if (std::isdigit(static_cast<unsigned char>(c)) == 0 && c != '-') rule += c;
+  }
+  return rule;
+}
+
+TEST(EdpLockstep, PoolingThatFaultsDoesSoInTheSameCycle) {
+  const isa::ChipConfig chip = tiny();
+  const Window window = window_of(chip, 2 * chip.sram.size_bytes);
+  std::map<std::string, int> rules;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    isa::Instruction instruction;
+    do {
+      instruction.body = vector_operation(chip, random, window);
+    } while (std::get<isa::Edp>(instruction.body).mode != EdpMode::max_pool &&
+             std::get<isa::Edp>(instruction.body).mode != EdpMode::average_pool);
+    const bool range = seed % 3 == 0;
+    if (range ? !leave_scratchpad(instruction, chip, random) : !break_field_rule(instruction, chip, random)) continue;
+    ++rules[rule_of(semantics::find_fault(instruction, chip, {})->text)];
+    ProgramBuilder builder;
+    builder.nop(QueueId::edp, 20).add(QueueId::edp, instruction.body).nop(QueueId::edp, 3);
+    const LockstepResult result = run_lockstep(builder.program(), chip, chip, {});
+    EXPECT_EQ(result.first, "");
+    EXPECT_TRUE(result.equal());
+    EXPECT_EQ(result.ended_early, 1);
+  }
+  int holds_none = 0, ranges = 0;
+  for (const auto& [rule, number] : rules) {
+    if (rule.find("holds no element") != std::string::npos) holds_none += number;
+    if (rule.find("outside the SRAM") != std::string::npos) ranges += number;
+  }
+  EXPECT_GT(holds_none, 60);
+  EXPECT_GT(ranges, 60);
+  EXPECT_GT(rules.size(), 25u);
+}
+
 TEST(EdpLockstep, RefusesByName) {
   const std::string begin = "section 'main', edp instruction 0 (edp): ";
   const std::string end = ": not in the RTL slice";
@@ -169,6 +215,14 @@ TEST(EdpLockstep, RefusesByName) {
   edp.pad_top = edp.pad_left = 1;
   edp.p_base = 65536 - 8 * 8;
   EXPECT_EQ(refusal(edp), begin + "average entries that leave the scratchpad" + end);
+  // Rows 2 and 0 of a circular buffer, whose row 3 lies behind the scratchpad.
+  edp = pooling(EdpMode::max_pool, 1, 3, 4, 1);
+  edp.sy = 2;
+  edp.h = 2;
+  edp.a.wrap_rows = 4;
+  edp.a.first_row = 2;
+  edp.a.base = 65536 - 3 * 8 * edp.a.row_pitch;
+  EXPECT_EQ(refusal(edp), begin + "a circular map with rows behind the scratchpad that no window reads" + end);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(GemmLockstep, RandomProducts) {
     // In one bank every port meets every other; across banks few do.
     const std::int64_t size = seed % 2 == 0 ? chip.sram.size_bytes - 512 : 3 * chip.sram.size_bytes;
     Random random(seed);
-    const isa::Gemm gemm = matrix_product(chip, random, 0, size);
+    const isa::Gemm gemm = matrix_product(chip, random, {0, size, size, 512});
     count(gemm, chip, bins);
     LockstepOptions options;
     options.data_seed = seed;

@@ -45,11 +45,13 @@ Ran run(const isa::Program& program, const isa::ChipConfig& chip, platform::Fore
 }
 
 /// Random programs with these units in RTL, and without.
-void expect_equal_runs(const std::vector<std::string>& names) {
+void expect_equal_runs(const std::vector<std::string>& names, const std::vector<std::string>& sets = {}) {
   ::setenv("TESSERA_RTL_CACHE", TESSERA_TEST_RTL_CACHE, 1);
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const isa::ChipConfig chip = isa::load_chip("tiny", random_memory(seed));
+    std::vector<std::string> all_sets = random_memory(seed);
+    all_sets.insert(all_sets.end(), sets.begin(), sets.end());
+    const isa::ChipConfig chip = isa::load_chip("tiny", all_sets);
     const isa::Program program = random_program(chip, seed, 40);
     RtlUnits units(chip, names);
     const Ran model = run(program, chip, nullptr), rtl = run(program, chip, &units);
@@ -72,6 +74,16 @@ void expect_equal_runs(const std::vector<std::string>& names) {
 TEST(RtlUnit, Conv0RunsAsTheModelsDoes) { expect_equal_runs({"conv0"}); }
 TEST(RtlUnit, GemmEdpAndReorderTogether) { expect_equal_runs({"gemm", "edp", "reorder"}); }
 
+// The second engine in RTL beside the first in the model, and both in RTL.
+TEST(RtlUnit, Conv1OfTwoEngines) {
+  expect_equal_runs({"conv1"}, {"conv.engines=2"});
+  expect_equal_runs({"conv0", "conv1"}, {"conv.engines=2"});
+  const isa::ChipConfig chip = isa::load_chip("tiny", {"conv.engines=2"});
+  RtlUnits units(chip, {"conv1"});
+  EXPECT_TRUE(units.has(static_cast<int>(isa::QueueId::conv1)));
+  EXPECT_FALSE(units.has(static_cast<int>(isa::QueueId::conv0)));
+}
+
 std::string refusal(const std::string& name) {
   try {
     const isa::ChipConfig chip = isa::load_chip("tiny", {});
@@ -84,6 +96,7 @@ std::string refusal(const std::string& name) {
 
 TEST(RtlUnit, RefusesByName) {
   EXPECT_EQ(refusal("dsp"), "--rtl-unit dsp: has no RTL; legal: conv0, gemm, edp, reorder");
+  EXPECT_EQ(refusal("conv1"), "--rtl-unit conv1: has no RTL; legal: conv0, gemm, edp, reorder");  // of one engine
   EXPECT_EQ(refusal("load"),
             "--rtl-unit load: LOAD and STORE are in RTL with the whole core only (--backend rtl); legal: conv0, gemm, "
             "edp, reorder");
