@@ -18,12 +18,11 @@ Agenda::Agenda(const sc_core::sc_module_name& name) : sc_module(name), event_("e
 
 Agenda::~Agenda() { current_ = nullptr; }
 
-int Agenda::enter(Process& process) {
-  const auto phase = static_cast<std::size_t>(process.phase_);
-  const int bit = count_[phase]++;
+Agenda::Mask Agenda::enter(Process& process) {
+  const int bit = count_[process.phase_]++;
   TESSERA_CHECK(bit < 64, "more than 64 processes of one phase");
-  processes_[phase][static_cast<std::size_t>(bit)] = &process;
-  return bit;
+  processes_[process.phase_][static_cast<std::size_t>(bit)] = &process;
+  return Mask{1} << bit;
 }
 
 void Agenda::stop() {
@@ -31,8 +30,10 @@ void Agenda::stop() {
   sc_core::sc_stop();
 }
 
-void Agenda::past(Cycles cycle) const {
-  throw InternalError(detail::concat("a process is notified in cycle ", cycle_, " for cycle ", cycle));
+void Agenda::insert_far(Process& process) {
+  TESSERA_CHECK(process.due_ >= cycle_, "a process is notified in cycle ", cycle_, " for cycle ", process.due_);
+  far_[process.phase_] |= process.bit_;
+  far_first_ = std::min(far_first_, process.due_);
 }
 
 void Agenda::arm(const Tick& tick) {

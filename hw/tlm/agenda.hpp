@@ -47,8 +47,8 @@ class Process {
   Process(Phase phase, void* owner, Run run);
 
   Agenda& agenda_;
-  const Phase phase_;
-  const int bit_;  // its place among the processes of the phase: the order of construction
+  const std::size_t phase_;
+  const std::uint64_t bit_;  // its place among the processes of the phase: the order of construction
   void* const owner_;
   const Run run_;
   Cycles due_ = kNever;  // notified for this cycle
@@ -91,11 +91,11 @@ class Agenda : public sc_core::sc_module {
   };
 
   static constexpr std::size_t slot_of(Cycles cycle) { return static_cast<std::size_t>(cycle) % kWindow; }
-  [[nodiscard]] int enter(Process& process);
+  [[nodiscard]] Mask enter(Process& process);
   void insert(Process& process);
+  void insert_far(Process& process);
   void remove(Process& process);
   void arm(const Tick& tick);
-  [[noreturn]] void past(Cycles cycle) const;
   void on_kernel();
   [[nodiscard]] bool run_cycle(int from);
   [[nodiscard]] Cycles next_cycle() const;
@@ -134,24 +134,19 @@ inline void Process::cancel() {
 }
 
 inline void Agenda::insert(Process& process) {
-  const Cycles ahead = process.due_ - cycle_;
-  const Mask bit = Mask{1} << process.bit_;
-  if (ahead < 0) past(process.due_);
-  if (ahead < static_cast<Cycles>(kWindow)) {
+  if (static_cast<std::uint64_t>(process.due_ - cycle_) < kWindow) {
     const std::size_t slot = slot_of(process.due_);
-    slots_[slot][process.phase_] |= bit;
+    slots_[slot][process.phase_] |= process.bit_;
     occupied_ |= std::uint64_t{1} << slot;
   } else {
-    far_[process.phase_] |= bit;
-    if (process.due_ < far_first_) far_first_ = process.due_;
+    insert_far(process);
   }
-  if (!running_) arm({process.due_, process.phase_});
+  if (!running_) arm({process.due_, static_cast<int>(process.phase_)});
 }
 
 inline void Agenda::remove(Process& process) {
-  const Mask bit = Mask{1} << process.bit_;
-  slots_[slot_of(process.due_)][process.phase_] &= ~bit;
-  far_[process.phase_] &= ~bit;
+  slots_[slot_of(process.due_)][process.phase_] &= ~process.bit_;
+  far_[process.phase_] &= ~process.bit_;
 }
 
 }  // namespace tessera::tlm_base

@@ -58,12 +58,13 @@ class DrainCursor {
       if (!clock_.done()) measure();
     }
     if (clock_.done() || at < clock_.end()) return false;
-    const std::int64_t index = at - clock_.end();
     const ConvXTile& x = geometry_->x(clock_.tile());
     const ConvYTile& y = geometry_->y(clock_.tile());
-    line = x.drain_first + index % x.drain_lines;
-    row = y.out_first + index / x.drain_lines % y.out_count;
-    block = geometry_->channels(clock_.tile()).out_block + index / x.drain_lines / y.out_count;
+    const auto index = static_cast<std::uint32_t>(at - clock_.end());
+    const std::uint32_t rows = index / static_cast<std::uint32_t>(x.drain_lines);
+    line = x.drain_first + index % static_cast<std::uint32_t>(x.drain_lines);
+    row = y.out_first + rows % static_cast<std::uint32_t>(y.out_count);
+    block = geometry_->channels(clock_.tile()).out_block + rows / static_cast<std::uint32_t>(y.out_count);
     return true;
   }
 
@@ -86,11 +87,13 @@ class ConvPlan final : public AccessPlan {
         weight_line_(static_cast<std::int64_t>(conv.w_base) / chip.sram.line_bytes),
         param_line_(static_cast<std::int64_t>(conv.p_base) / chip.sram.line_bytes),
         has_residual_(conv.has_residual),
+        prologue_(geometry_.prologue_cycles()),
         clock_(geometry_),
         write_cursor_(geometry_),
         residual_cursor_(geometry_) {
     claim_banks(conv, chip);
-    begin_phase(0, clock_.start());
+    fill_ = geometry_.fill_cycles(geometry_.first(), 0);
+    if (fill_ > 0) begin_window(geometry_.first(), 0);
   }
 
   [[nodiscard]] Cycles length() const override { return cost_.cycles; }
@@ -101,12 +104,13 @@ class ConvPlan final : public AccessPlan {
 
   void accesses(Cycles e, AccessSet& out) override {
     out.clear();
-    if (e < geometry_.prologue_cycles()) {
-      const ConvTile tile = geometry_.first();
-      read_window(tile, 0, e, out);
-      if (e < geometry_.slot_weight_lines(0)) read_weights(geometry_.slot_weight_line(tile, 0, 0) + e, out);
+    if (e < prologue_) {
+      if (e < fill_) read_window(e, out);
+      if (e < geometry_.slot_weight_lines(0)) {
+        read_weights(geometry_.slot_weight_line(geometry_.first(), 0, 0) + e, out);
+      }
     } else {
-      move_to(e);
+      if (e >= next_change_) move_to(e);
       if (!clock_.done()) phase_reads(e, out);
     }
     std::int64_t block = 0, row = 0, line = 0;
@@ -140,6 +144,7 @@ class ConvPlan final : public AccessPlan {
     const bool last = cin + 1 == geometry_.cin_tiles(clock_.tile());
     fill_ = !last ? geometry_.fill_cycles(clock_.tile(), cin + 1)
                   : (clock_.has_next() ? geometry_.next_fill_cycles(clock_.tile(), clock_.next()) : 0);
+    if (fill_ > 0) last ? begin_window(clock_.next(), 0) : begin_window(clock_.tile(), cin + 1);
     // A tile's last phase lasts to the tile's end, which may be the end of the previous drain.
     phase_end_ =
         last ? clock_.end() : start + std::max(geometry_.compute_cycles(clock_.tile(), cin == 0, false), fill_);
@@ -151,9 +156,11 @@ class ConvPlan final : public AccessPlan {
   void begin_slot(std::int64_t slot, Cycles start) {
     slot_ = slot;
     slot_start_ = start;
+    next_change_ = phase_end_;
     if (slot >= slots_) return;
     const ConvTile& tile = clock_.tile();
     slot_end_ = start + geometry_.slot_cycles(tile, slot, cin_ == 0, has_next_phase_);
+    next_change_ = std::min(next_change_, slot_end_);
     weight_count_ = 0;
     if (slot + 1 < slots_) {
       weight_count_ = geometry_.slot_weight_lines(slot + 1);
@@ -172,6 +179,7 @@ class ConvPlan final : public AccessPlan {
   }
 
   void move_to(Cycles e) {
+    if (next_change_ == 0) begin_phase(0, clock_.start());
     while (!clock_.done() && e >= phase_end_) {
       const Cycles end = phase_end_;
       if (e >= clock_.end() || cin_ + 1 == geometry_.cin_tiles(clock_.tile())) {
@@ -182,14 +190,11 @@ class ConvPlan final : public AccessPlan {
       }
     }
     while (!clock_.done() && slot_ < slots_ && e >= slot_end_) begin_slot(slot_ + 1, slot_end_);
+    if (clock_.done()) next_change_ = kNever;
   }
 
   void phase_reads(Cycles e, AccessSet& out) {
-    const Cycles at = e - phase_start_;
-    if (at < fill_) {
-      const bool next_tile = cin_ + 1 == geometry_.cin_tiles(clock_.tile());
-      read_window(next_tile ? clock_.next() : clock_.tile(), next_tile ? 0 : cin_ + 1, at, out);
-    }
+    if (e - phase_start_ < fill_) read_window(e - phase_start_, out);
     if (slot_ >= slots_) return;
     const Cycles in_slot = e - slot_start_;
     if (in_slot < weight_count_) {
@@ -203,19 +208,31 @@ class ConvPlan final : public AccessPlan {
     out.add(static_cast<std::uint32_t>(weight_line_ + line), false);
   }
 
-  /// Port A in cycle `at` of the fill of (tile, cin tile).
-  void read_window(const ConvTile& tile, std::int64_t cin, Cycles at, AccessSet& out) const {
-    if (at >= geometry_.fill_cycles(tile, cin)) return;
-    const Cycles row_cycles = geometry_.row_fill_cycles(tile, cin);
-    const std::int64_t row = geometry_.input_row(tile, at / row_cycles);
-    const ConvXTile& x = geometry_.x(tile);
-    const std::int64_t block = at % row_cycles / x.row_cycles;
-    const std::int64_t cycle = at % row_cycles % x.row_cycles;
-    if (block >= geometry_.input_blocks(tile, cin)) return;  // fold: the patches take longer than the lines
-    const std::int64_t line = geometry_.mode() == isa::ConvMode::fold
-                                  ? x.line_first + cycle
-                                  : x.line_of_cycle[static_cast<std::size_t>(cycle)];
-    if (line >= 0) out.add(in_.line(geometry_.input_block(tile, cin) + block, row, line), false);
+  /// From here on read_window() reads the window of (tile, cin tile).
+  void begin_window(const ConvTile& tile, std::int64_t cin) {
+    window_ = tile;
+    window_block_ = geometry_.input_block(tile, cin);
+    window_blocks_ = geometry_.input_blocks(tile, cin);
+    row_cycles_ = geometry_.row_fill_cycles(tile, cin);
+    row_index_ = 0;
+    row_begin_ = 0;
+    row_ = geometry_.input_row(tile, 0);
+  }
+
+  /// Port A in cycle `at` of the fill; calls for one window come with non-decreasing `at`.
+  void read_window(Cycles at, AccessSet& out) {
+    if (at >= row_begin_ + row_cycles_) {
+      row_index_ = at / row_cycles_;
+      row_begin_ = row_index_ * row_cycles_;
+      row_ = geometry_.input_row(window_, row_index_);
+    }
+    const ConvXTile& x = geometry_.x(window_);
+    const auto in_row = static_cast<std::uint32_t>(at - row_begin_);
+    const std::uint32_t block = in_row / static_cast<std::uint32_t>(x.row_cycles);
+    const std::uint32_t cycle = in_row % static_cast<std::uint32_t>(x.row_cycles);
+    if (block >= window_blocks_) return;  // fold: the patches take longer than the lines
+    const std::int64_t line = geometry_.mode() == isa::ConvMode::fold ? x.line_first + cycle : x.line_of_cycle[cycle];
+    if (line >= 0) out.add(in_.line(window_block_ + block, row_, line), false);
   }
 
   std::shared_ptr<const ConvGeometry> shared_;  // with the clones
@@ -224,6 +241,7 @@ class ConvPlan final : public AccessPlan {
   MapLines in_, residual_, out_;
   std::int64_t weight_line_, param_line_;
   bool has_residual_;
+  Cycles prologue_;
   BankMask banks_ = 0;
   bool self_conflict_ = false;
   TileClock clock_;
@@ -232,6 +250,11 @@ class ConvPlan final : public AccessPlan {
   std::int64_t cin_ = 0, slots_ = 0, slot_ = 0;
   bool has_next_phase_ = false;
   Cycles phase_start_ = 0, phase_end_ = 0, fill_ = 0, slot_start_ = 0, slot_end_ = 0;
+  Cycles next_change_ = 0;  // of the phase or slot; 0: in the prologue
+  // The window that is filled, and the row of it that is read.
+  ConvTile window_;
+  std::int64_t window_block_ = 0, window_blocks_ = 0, row_ = 0, row_index_ = 0;
+  Cycles row_cycles_ = 0, row_begin_ = 0;
   std::int64_t weight_first_ = 0, weight_count_ = 0, param_first_ = 0, param_count_ = 0;
 };
 

@@ -46,23 +46,26 @@ void RigidUnit::load() {
   if (!plan_) return;
   scratch_.clear();
   plan_->accesses(state_.engine, scratch_);
-  if (scratch_.count == 0) return;
+  BankMask all = 0;
+  for (int i = 0; i < scratch_.count; ++i) {
+    const BankMask bank = mask_of(scratch_.items[static_cast<std::size_t>(i)]);
+    if ((all & bank) != 0) return load_sub_cycles();
+    all |= bank;
+  }
+  sub_banks_[0] = all;
+}
+
+// Ports meet: the j-th port of a bank, in port order, is served in sub-cycle j.
+void RigidUnit::load_sub_cycles() {
   subs_ = 0;
   sub_banks_ = {};
   for (int i = 0; i < scratch_.count; ++i) {
-    const BankMask bank = geometry_.mask_of_line(scratch_.items[static_cast<std::size_t>(i)].line);
-    // The j-th port of a bank, in port order, is served in sub-cycle j.
+    const BankMask bank = mask_of(scratch_.items[static_cast<std::size_t>(i)]);
     int j = 0;
     while ((sub_banks_[static_cast<std::size_t>(j)] & bank) != 0) ++j;
     sub_banks_[static_cast<std::size_t>(j)] |= bank;
     if (j + 1 > subs_) subs_ = j + 1;
   }
-}
-
-BankMask RigidUnit::request() {
-  if (!state_.active) return 0;
-  if (!loaded_) load();
-  return sub_banks_[static_cast<std::size_t>(state_.sub)];
 }
 
 bool RigidUnit::commit(bool granted) {

@@ -34,14 +34,21 @@ struct RigidUnitState {
 
 class RigidUnit {
  public:
-  explicit RigidUnit(const SramGeometry& geometry) : geometry_(geometry) {}
+  explicit RigidUnit(const SramGeometry& geometry) : geometry_(geometry) {
+    const std::int64_t lines = geometry.lines_per_bank;
+    if ((lines & (lines - 1)) == 0) bank_shift_ = __builtin_ctzll(static_cast<unsigned long long>(lines));
+  }
 
   /// Popped in cycle n. Without a plan: a NOP, `cycles` long (start n, finish n + cycles).
   void start_nop(Cycles n, Cycles cycles);
   void start(Cycles n, std::unique_ptr<AccessPlan> plan);
 
   /// Banks needed in this cycle; 0 = none (the cycle then always proceeds).
-  [[nodiscard]] BankMask request();
+  [[nodiscard]] BankMask request() {
+    if (!state_.active) return 0;
+    if (!loaded_) load();
+    return sub_banks_[static_cast<std::size_t>(state_.sub)];
+  }
   /// End of cycle state().next. Returns true if it was the last: the unit finishes in the following cycle.
   bool commit(bool granted);
 
@@ -64,8 +71,13 @@ class RigidUnit {
 
  private:
   void load();
+  void load_sub_cycles();
+  [[nodiscard]] BankMask mask_of(const Access& access) const {
+    return bank_shift_ >= 0 ? BankMask{1} << (access.line >> bank_shift_) : geometry_.mask_of_line(access.line);
+  }
 
   SramGeometry geometry_;
+  int bank_shift_ = -1;  // of a line number, where the lines of a bank are a power of two
   RigidUnitState state_;
   std::unique_ptr<AccessPlan> plan_;
   // Decoded accesses of engine cycle state_.engine: bank sets of its sub-cycles (at least one, perhaps empty).
