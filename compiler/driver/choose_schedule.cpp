@@ -15,7 +15,7 @@ constexpr double kLeastGain = 0.97;
 constexpr double kLeastSaving = 0.99;
 
 // Searches that assume different times for the rows of images: how far they hide is the whole's to say.
-constexpr double kImportWaits[] = {1.2, 0.8, 2.0};
+constexpr double kImportWaits[] = {1.2, 3.0};
 constexpr double kByteShare = 3.0;  // of the time that DRAM traffic takes, beside the cycles
 
 /// What emission says of a schedule.

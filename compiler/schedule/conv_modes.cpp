@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/import_plan.hpp"
 #include "compiler/schedule/layer_plan.hpp"
 #include "compiler/schedule/tile.hpp"
 #include "hw/common/error.hpp"
@@ -13,7 +14,6 @@ namespace {
 
 constexpr std::int64_t kModeRows = 8;    // of the strip that a mode is chosen on
 constexpr std::int64_t kStripRows = 32;  // of the strip that columns are chosen on
-constexpr double kImportUnits = 2;       // LOAD and REORDER each lay half of an image
 constexpr double kNotHidden = 0.05;      // of import and engines, that the other does not hide
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -ceil_div(-a, b); }
@@ -57,16 +57,16 @@ QNode node_on_columns(const Layer& layer, const Layer& narrow) {
 }
 
 /// Cycles of a strip of the layer: engines and import hide each other but for a part.
-double strip_cycles(const Layer& layer, const LayerGraph& graph, UnitCost& cost) {
+double strip_cycles(const Layer& layer, const LayerGraph& graph, std::int64_t image_width, UnitCost& cost) {
   const std::int64_t rows = std::min(layer.out.h, kStripRows);
   const Rows strip{(layer.out.h - rows) / 2, (layer.out.h - rows) / 2 + rows};
   const double engines = best_split(layer, graph, {0, strip, {0, layer.out.c}}, true, cost).cycles;
-  const auto fresh = static_cast<double>(std::min(layer.in.h, rows * layer.sy) * layer.in.c) /
-                     static_cast<double>(layer.columns);  // rows of channels
-  const std::int64_t lines = ceil_div(layer.in.w, semantics::pixels_per_line(cost.chip()));
-  const double writes = fresh * static_cast<double>(lines) / kImportUnits;
-  const double beats = fresh * static_cast<double>(layer.in.w * layer.columns) / cost.dram_bytes_per_cycle();
-  const double import = std::max(writes, beats);
+  Root map;
+  map.shape = layer.in;
+  map.columns = layer.columns;
+  map.image_width = image_width;
+  const double import = static_cast<double>(std::min(layer.in.h, rows * layer.sy)) *
+                        import_plan(map, true, cost.chip(), cost.dram_bytes_per_cycle()).cycles();
   return std::max(engines, import) + kNotHidden * std::min(engines, import);
 }
 
@@ -164,12 +164,12 @@ void choose_modes(LayerGraph& graph, UnitCost& cost, bool nhwc_inputs) {
     const int image = graph.roots[static_cast<std::size_t>(root)].image;
     if (nhwc_inputs && image >= 0 && graph.images[static_cast<std::size_t>(image)].kind == isa::BufferKind::input)
       continue;
-    double least = strip_cycles(layer, graph, cost);
+    double least = strip_cycles(layer, graph, layer.in.w, cost);
     Layer best = layer;
     for (const std::int64_t columns : legal_columns(layer, graph, cost.chip())) {
       Layer narrow = on_columns(layer, columns);
       if (!choose_mode(narrow, graph, cost)) continue;
-      const double cycles = strip_cycles(narrow, graph, cost);
+      const double cycles = strip_cycles(narrow, graph, layer.in.w, cost);
       if (cycles >= least) continue;
       least = cycles;
       best = narrow;

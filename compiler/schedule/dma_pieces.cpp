@@ -217,12 +217,19 @@ std::vector<DmaPiece> image_pieces(const DramMap& map, std::int64_t n, const Row
 }
 
 std::vector<DmaPiece> raw_pieces(const DramMap& map, std::int64_t n, const Rows& rows, std::int64_t sram_address,
-                                 std::int64_t channel_pitch) {
-  const std::int64_t plane = map.shape.h * map.shape.w;
-  const std::int64_t bytes = rows.count() * map.shape.w;
-  const std::int64_t dram = map.offset + n * map.shape.c * plane + rows.first * map.shape.w;
-  return {
-      piece(map.base_register, dram, sram_address, bytes, bytes, bytes, {}, {}, {map.shape.c, plane, channel_pitch})};
+                                 const RawRows& raw, const isa::ChipConfig& chip) {
+  const std::int64_t line = chip.sram.line_bytes;
+  const std::int64_t w = map.shape.w;
+  const std::int64_t plane = map.shape.h * w;
+  const std::int64_t dram = map.offset + n * map.shape.c * plane + rows.first * w;
+  const Loop by_group{map.shape.c / raw.channels, raw.channels * plane, raw.group_lines * line};
+  const Loop by_channel{raw.channels, plane, raw.columns};
+  if (w % raw.columns == 0 && rows.count() * w <= kLongestRow) {
+    return {
+        piece(map.base_register, dram, sram_address, rows.count() * w, raw.columns, line, {}, by_group, by_channel)};
+  }
+  const Loop by_row{rows.count(), w, raw.row_lines * line};
+  return {piece(map.base_register, dram, sram_address, w, raw.columns, line, by_group, by_channel, by_row)};
 }
 
 std::vector<DmaPiece> linear_pieces(std::uint8_t base_register, std::int64_t dram_offset, std::int64_t sram_address,

@@ -40,9 +40,17 @@ struct DramMap {
                                                  const Rows& channels, const SramView& view, std::int64_t view_channel,
                                                  const isa::ChipConfig& chip);
 
-/// Rows of every channel of an NCHW image as they lie, channel c at sram_address + c * channel_pitch.
+/// How rows of an NCHW image lie in SRAM for REORDER: lines that hold `columns` columns of `channels` channels each.
+struct RawRows {
+  std::int64_t channels = 1, columns = 1;
+  std::int64_t row_lines = 0;    // of so many channels
+  std::int64_t group_lines = 0;  // from the first channels' rows to the next ones'
+};
+
+/// Rows of every channel of an NCHW image; the number of channels is a multiple of those of a line.
 [[nodiscard]] std::vector<DmaPiece> raw_pieces(const DramMap& map, std::int64_t n, const Rows& rows,
-                                               std::int64_t sram_address, std::int64_t channel_pitch);
+                                               std::int64_t sram_address, const RawRows& raw,
+                                               const isa::ChipConfig& chip);
 
 /// `bytes` bytes as they lie, cut into rows that the fields can hold; group_bytes 0: one piece.
 [[nodiscard]] std::vector<DmaPiece> linear_pieces(std::uint8_t base_register, std::int64_t dram_offset,

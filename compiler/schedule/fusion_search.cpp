@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "compiler/schedule/import_plan.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
 #include "isa/semantics/layout.hpp"
@@ -19,7 +20,6 @@ constexpr double kChunkOverhead = 40;                     // cycles of an instru
 constexpr std::array<double, 8> kGains = {1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0};
 constexpr int kFrontLevel = 3;       // of layers in front of those that run whole images
 constexpr double kLeastGain = 0.99;  // of a layer's cycles, for a further choice
-constexpr double kImportUnits = 2;   // LOAD and REORDER each lay half of an image
 constexpr double kSeam = 0.05;       // of work on other units, that is not hidden
 constexpr double kLedSeam = 0.025;   // of it, where some layers are a step ahead
 constexpr double kInTurn = 0.5;      // of it, where images take turns
@@ -503,15 +503,15 @@ void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {
       }
       if (r.read && root(r.root).imported) {
         const Root& image = root(r.root);
-        imports += static_cast<double>(image.shape.c / image.columns * buffer_lines(image, image.shape.h, chip_)) /
-                   static_cast<double>(ceil_div(image.shape.c, chip_.layout.channel_block));
+        imports += static_cast<double>(image.shape.h) *
+                   import_plan(image, !image.channels_last, chip_, cost_.dram_bytes_per_cycle()).cycles();
       }
       if (r.written && !r.inside) bytes += map_bytes(r.root);
     }
     lines += buffered_lines(plan, f, now);
     if (lines > available) return;
     State next = follow(from, cut, state, plan, live, newly);
-    imports *= options_.import_wait / kImportUnits;
+    imports *= options_.import_wait;
     imports = std::max(imports, streamed / images / cost_.dram_bytes_per_cycle());
     add(next, {images * image_cycles(plan, f, imports), bytes, f.constant_bytes, available - lines});
     offer(plan.end, std::move(next));

@@ -194,15 +194,11 @@ void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int6
   if (chunk.load) {
     const Root& root = graph_.roots[static_cast<std::size_t>(chunk.root)];
     const SramView to = group_view(chunk.root, n);
-    // REORDER lays the first half of an image's rows, which LOAD brings as they lie, while LOAD lays the second.
-    Rows rest = chunk.rows;
-    if (root.imported && rest.count() > 1) {
-      const Rows half{rest.first, rest.first + rest.count() / 2};
-      if (import_reordered(chunk.layer, chunk.root, n, half, to)) {
-        rest.first = half.end;
-      }
+    if (root.imported) {
+      import_rows(chunk.layer, 0, chunk.root, n, chunk.rows, to);
+    } else {
+      load_rows(chunk.layer, 0, chunk.root, n, chunk.rows, {0, root.shape.c}, to, false);
     }
-    load_rows(chunk.layer, 0, chunk.root, n, rest, {0, root.shape.c}, to, false);
     return;
   }
   const int id = chunk.layer;

@@ -1,27 +1,69 @@
 // Imports: LOADs and REORDERs that bring rows of an image in DRAM into a map.
+#include <algorithm>
+
 #include "compiler/schedule/dma_pieces.hpp"
+#include "compiler/schedule/import_plan.hpp"
 #include "compiler/schedule/walk.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
+#include "isa/semantics/layout.hpp"
 
 namespace tessera::compiler {
 namespace {
 
 constexpr std::int64_t kImportChunks = 8;  // LOADs of a graph input that stays in SRAM, so that its reader starts early
 
-constexpr double kReorderGain = 2.0;  // line writes per DRAM cycle from which REORDER takes an import over
-constexpr std::int64_t kLongestRawRow = 1 << 23;
+/// Rows of the channels of one block, in raw lines and in the map.
+struct RawPlace {
+  RawRows raw;
+  std::int64_t from = 0, to = 0;  // bytes, of the first row
+  std::int64_t to_row = 0;        // bytes from row to row of the map
+  std::int64_t rows = 1;
+  std::int64_t groups = 1;  // of channels that share raw lines
+};
+
+/// REORDERs that place the rows: `columns` of the image's columns are channels of a pixel. Whole raw lines, then the
+/// whole lines of the map in the last raw line of a row, the pixels of its last line, the last columns.
+std::vector<isa::Reorder> placed_rows(const RawPlace& place, std::int64_t width, std::int64_t columns,
+                                      const isa::ChipConfig& chip) {
+  const std::int64_t line = chip.sram.line_bytes, cb = chip.layout.channel_block;
+  const std::int64_t pixels = semantics::pixels_per_line(chip);
+  const std::int64_t unit = pixels * columns;  // columns of a line of the map
+  std::vector<isa::Reorder> out;
+  std::int64_t done = 0;  // columns
+  const auto add = [&](std::int64_t raw_lines, std::int64_t map_lines, std::int64_t line_pixels, std::int64_t bytes) {
+    const std::int64_t count = raw_lines * map_lines * line_pixels * bytes;
+    if (count == 0) return;
+    isa::Reorder r;
+    put(r.src_base, place.from + done / place.raw.columns * line + done % place.raw.columns);
+    put(r.dst_base, place.to + done / unit * line + done % unit / columns * cb);
+    put(r.run_bytes, bytes);
+    const auto loop = [&](std::size_t d, std::int64_t n, std::int64_t src, std::int64_t dst) {
+      put(r.dims[d].count, n);
+      put(r.dims[d].src_stride, src);
+      put(r.dims[d].dst_stride, dst);
+    };
+    loop(0, place.rows, place.raw.row_lines * line, place.to_row);
+    loop(1, raw_lines, line, map_lines * line);
+    loop(2, map_lines, unit, line);
+    loop(3, place.groups, place.raw.group_lines * line, place.raw.channels * columns);
+    loop(4, place.raw.channels, place.raw.columns, columns);
+    loop(5, line_pixels, columns, cb);
+    out.push_back(r);
+    done += count;
+  };
+  add(width / place.raw.columns, place.raw.columns / unit, pixels, columns);
+  add(1, (width - done) / unit, pixels, columns);
+  add(1, 1, (width - done) / columns, columns);
+  add(1, 1, 1, width - done);
+  return out;
+}
 
 }  // namespace
 
 /// The image that the map is imported from.
 DramMap Walk::source_of(const Root& root) const {
-  MapShape shape = root.shape;
-  if (root.columns > 1) {
-    shape.c /= root.columns;
-    shape.w = root.image_width;
-  }
-  DramMap map = image_map(graph_.images[static_cast<std::size_t>(root.image)], shape, root.channels_last);
+  DramMap map = image_map(graph_.images[static_cast<std::size_t>(root.image)], image_shape(root), root.channels_last);
   map.columns = root.columns;
   return map;
 }
@@ -36,70 +78,73 @@ void Walk::import_resident(int id) {
     if (!root.imported || !resident(index) || s.filled) continue;
     s.filled = true;
     for (std::int64_t n = 0; n < root.shape.n; ++n) {
-      bool mine = false;  // LOAD's chunk
-      for (const Rows& rows : cut({0, root.shape.h}, kImportChunks, 1)) {
-        if (!mine && import_reordered(id, index, n, rows, resident_view(index, n))) {
-          mine = choices_.share_imports;
-          continue;
-        }
-        mine = false;
-        load_rows(id, 0, index, n, rows, {0, root.shape.c}, resident_view(index, n), false);
-      }
+      for (const Rows& rows : cut({0, root.shape.h}, kImportChunks, 1))
+        import_rows(id, 0, index, n, rows, resident_view(index, n));
     }
   }
 }
 
-/// LOAD writes an NCHW image pixel by pixel, a line for each channel of its few pixels. Where that takes longer than
-/// the bytes need on the DRAM, the rows come as they lie and REORDER puts them in place, so that LOAD is free for
-/// weights.
-bool Walk::import_reordered(int id, int index, std::int64_t n, const Rows& rows, const SramView& to) {
+/// All channels of rows of an imported map, by REORDER or by LOAD alone: where LOAD does as well, or nothing has room
+/// for a row as it lies.
+void Walk::import_rows(int id, std::uint8_t core, int index, std::int64_t n, const Rows& rows, const SramView& to) {
   const Root& root = graph_.roots[static_cast<std::size_t>(index)];
   const DramMap map = source_of(root);
-  const MapShape& s = map.shape;
-  const std::int64_t cb = chip_.layout.channel_block;
-  const std::int64_t line = chip_.sram.line_bytes;
-  const double line_writes = static_cast<double>(rows.count() * s.c * to.row_lines);
-  const double beats = static_cast<double>(rows.count() * s.c * s.w) / cost_.dram_bytes_per_cycle();
-  const std::int64_t plane_lines = ceil_div(rows.count() * s.w, line);
-  if (map.nhwc || line_writes < kReorderGain * beats || root.shape.c > cb || rows.count() * s.w >= kLongestRawRow ||
-      spaces_[0].largest_free() < 2 * plane_lines * s.c) {
-    return false;
+  const ImportPlan plan = import_plan(root, !map.nhwc, chip_, cost_.dram_bytes_per_cycle());
+  const std::int64_t row_lines =
+      plan.by_reorder() ? map.shape.c / plan.channels * ceil_div(map.shape.w, plan.columns) : 0;
+  for (Rows part{rows.first, rows.first}; part.end < rows.end; part.first = part.end) {
+    // The next rows come while REORDER places these.
+    const std::int64_t fit = plan.by_reorder() ? spaces_[core].largest_free() / 2 / row_lines : 0;
+    part.end = fit > 0 ? std::min(rows.end, part.first + fit) : rows.end;
+    if (fit > 0) {
+      import_reordered(id, core, root, n, part, plan, to);
+    } else {
+      load_rows(id, core, index, n, part, {0, root.shape.c}, to, false);
+    }
   }
-  LineRange raw = take(id, 0, plane_lines * s.c, Fit::oldest, "raw rows");
+}
+
+/// Rows nearly as they lie, then REORDER puts them in place.
+void Walk::import_reordered(int id, std::uint8_t core, const Root& root, std::int64_t n, const Rows& rows,
+                            const ImportPlan& plan, const SramView& to) {
+  const DramMap map = source_of(root);
+  const MapShape& image = map.shape;
+  const std::int64_t line = chip_.sram.line_bytes;
+  const std::int64_t groups = image.c / plan.channels;
+  RawRows raw;
+  raw.channels = plan.channels;
+  raw.columns = plan.columns;
+  raw.row_lines = ceil_div(image.w, plan.columns);
+  raw.group_lines = rows.count() * raw.row_lines;
+  LineRange range = take(id, core, groups * raw.group_lines, Fit::oldest, "raw rows");
   const std::string text = detail::concat(root.name, " rows ", rows.first, "..", rows.end - 1);
-  for (const DmaPiece& piece : raw_pieces(map, n, rows, raw.first * line, plane_lines * line)) {
-    WorkItem& load = item(0, isa::QueueId::load, id);
+  for (const DmaPiece& piece : raw_pieces(map, n, rows, range.first * line, raw, chip_)) {
+    WorkItem& load = item(core, isa::QueueId::load, id);
     load.kind = image_traffic(graph_.images[static_cast<std::size_t>(root.image)]);
     load.useful_bytes = piece.bytes;
     load.tile = text;
     load.body = piece.body;
   }
-  // Pixels of the map from `first` on, each `columns` bytes of a row of a channel.
-  const auto place = [&](const Rows& run, std::int64_t first, std::int64_t pixels, std::int64_t columns) {
-    if (pixels == 0 || columns == 0) return;
-    isa::Reorder reorder;
-    put(reorder.src_base, raw.first * line + (run.first - rows.first) * s.w + first * map.columns);
-    put(reorder.dst_base, to.line_of(run.first, 0) * line + first * cb);
-    put(reorder.run_bytes, columns);
-    const auto loop = [&](std::size_t d, std::int64_t count, std::int64_t src, std::int64_t dst) {
-      put(reorder.dims[d].count, count);
-      put(reorder.dims[d].src_stride, src);
-      put(reorder.dims[d].dst_stride, dst);
-    };
-    loop(3, s.c, plane_lines * line, map.columns);
-    loop(4, run.count(), s.w, to.row_lines * line);
-    loop(5, pixels, map.columns, cb);
-    WorkItem& copy = item(0, isa::QueueId::reorder, id);
-    copy.tile = text;
-    copy.body = reorder;
-  };
+  const std::int64_t block = std::min(image.c, chip_.layout.channel_block / root.columns);  // channels of the image
   for (const Rows& run : to.straight(rows)) {
-    place(run, 0, s.w / map.columns, map.columns);
-    place(run, s.w / map.columns, 1, s.w % map.columns);
+    for (std::int64_t first = 0; first < image.c; first += block) {
+      RawPlace place;
+      place.raw = raw;
+      place.from =
+          (range.first + first / plan.channels * raw.group_lines + (run.first - rows.first) * raw.row_lines) * line;
+      place.to = to.line_of(run.first, first / block) * line;
+      place.to_row = to.row_lines * line;
+      place.rows = run.count();
+      place.groups = std::min(block, image.c - first) / plan.channels;
+      for (const isa::Reorder& reorder : placed_rows(place, image.w, root.columns, chip_)) {
+        WorkItem& copy = item(core, isa::QueueId::reorder, id);
+        copy.tile = text;
+        copy.body = reorder;
+      }
+    }
   }
-  fill_columns(id, 0, root, rows, to);
-  release(0, raw);
-  return true;
+  fill_columns(id, core, root, rows, to);
+  release(core, range);
 }
 
 /// With columns as channels the last pixel of a row may have columns that the image has not: the zero point.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/schedule/import_plan.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
 
@@ -125,8 +126,12 @@ class Planner {
       p.buffers.push_back(ceil_div(part.count(), cb_) * operand_rows * row_lines);
       const auto bytes = static_cast<double>(operand_rows * part.count() * width);
       double cycles = bytes / bandwidth;
-      if (site_.input_image[i]) {  // one line write for the pixels of a line and channel
-        cycles = std::max(cycles, static_cast<double>(operand_rows * part.count() / layer_.columns * row_lines));
+      if (site_.input_image[i]) {
+        const Root& map =
+            graph_.roots[static_cast<std::size_t>(graph_.values[static_cast<std::size_t>(layer_.inputs[i])].root)];
+        const double row = part.count() == map.shape.c ? import_plan(map, !map.channels_last, chip_, bandwidth).cycles()
+                                                       : static_cast<double>(part.count() * row_lines);
+        cycles = std::max(cycles, static_cast<double>(operand_rows) * row);
       }
       const bool again = channels_outer || layer_.kind != LayerKind::conv;
       p.bytes += bytes * row_tiles * (again ? channel_tiles : 1);

@@ -20,7 +20,7 @@ struct LayerSite {
   Rows rows, channels;  // the share of the output
   std::int64_t images = 1;
   std::vector<bool> input_streamed;  // by operand: read from DRAM tile by tile
-  std::vector<bool> input_image;     // streamed from an NCHW image (LOAD writes pixel by pixel)
+  std::vector<bool> input_image;     // streamed from an NCHW image (import_plan.hpp)
   bool output_streamed = false;      // written to DRAM tile by tile (also when the layer's map stays in SRAM too)
   bool output_resident = false;      // its map lies in SRAM: a tile takes no buffer of its own
   std::int64_t sram_lines = 0;       // of the core

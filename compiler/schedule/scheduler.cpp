@@ -17,7 +17,6 @@ namespace tessera::compiler {
 namespace {
 
 constexpr std::int64_t kBufferAlign = 256;
-constexpr double kComputeShare = 0.7;
 constexpr double kLeastMargin = 0.02;  // of the SRAM, that a search leaves free for what sizes alone do not say
 constexpr double kMarginStep = 0.04;   // more of it for layers that found no room
 constexpr int kMostSearches = 24;
@@ -151,10 +150,6 @@ class Maker {
         }
         continue;
       }
-      if (!choices.share_imports && bound_by_compute(walk.notes)) {
-        choices.share_imports = true;  // LOAD has time to spare
-        continue;
-      }
       take_result(walk, maps, choices.spilled);
       return;
     }
@@ -245,13 +240,6 @@ class Maker {
   static void leave_more(const Rows& layers, std::vector<double>& margin) {
     for (std::int64_t id = layers.first; id < layers.end; ++id)
       margin[static_cast<std::size_t>(id)] += kMarginStep + margin[static_cast<std::size_t>(id)] / 2;
-  }
-
-  /// Whether the engines' time of all layers comes near what the constants take on the DRAM.
-  [[nodiscard]] bool bound_by_compute(const std::vector<LayerNote>& notes) const {
-    double cycles = 0;
-    for (const LayerNote& note : notes) cycles += static_cast<double>(note.estimate);
-    return cycles > kComputeShare * static_cast<double>(constants_.bytes) / cost_.dram_bytes_per_cycle();
   }
 
   [[nodiscard]] std::int64_t sram_bytes_of(std::size_t root) const {

@@ -423,7 +423,11 @@ Walk::Loaded Walk::load_operand(int id, std::uint8_t core, std::size_t operand_i
   tile.view.line = tile.range.first;
   const std::int64_t fresh = std::clamp(loaded_until, rows.first, rows.end);
   load_rows(id, core, value.root, n, {rows.first, fresh}, in_root, tile.view, true);
-  load_rows(id, core, value.root, n, {fresh, rows.end}, in_root, tile.view, false);
+  if (root.imported && in_root.count() == root.shape.c) {
+    import_rows(id, core, value.root, n, {fresh, rows.end}, tile.view);
+  } else {
+    load_rows(id, core, value.root, n, {fresh, rows.end}, in_root, tile.view, false);
+  }
   return tile;
 }
 

@@ -10,6 +10,7 @@
 #include "compiler/schedule/constants.hpp"
 #include "compiler/schedule/dma_pieces.hpp"
 #include "compiler/schedule/group.hpp"
+#include "compiler/schedule/import_plan.hpp"
 #include "compiler/schedule/layer_graph.hpp"
 #include "compiler/schedule/layer_plan.hpp"
 #include "compiler/schedule/move_nest.hpp"
@@ -51,7 +52,6 @@ struct WalkChoices {
   bool stagger = true;            // engines that share a tile begin it half a beat apart
   std::vector<bool> in_place;     // by layer: its result may be written over an operand that dies with it
   double byte_cycles = 0;         // LayerSite::byte_cycles
-  bool share_imports = false;     // LOAD and REORDER each lay half of a graph input: the network is bound by compute
 };
 
 class Walk {
@@ -120,7 +120,9 @@ class Walk {
   [[nodiscard]] bool packed(int layer) const { return choices_.packed[static_cast<std::size_t>(layer)]; }
   void write_over(int id);
   void import_resident(int id);
-  bool import_reordered(int id, int root, std::int64_t n, const Rows& rows, const SramView& to);
+  void import_rows(int id, std::uint8_t core, int root, std::int64_t n, const Rows& rows, const SramView& to);
+  void import_reordered(int id, std::uint8_t core, const Root& root, std::int64_t n, const Rows& rows,
+                        const ImportPlan& plan, const SramView& to);
   void fill_columns(int id, std::uint8_t core, const Root& root, const Rows& rows, const SramView& view);
   void share(int id, std::uint8_t core, const Rows& rows, const Rows& channels);
   [[nodiscard]] LayerPlan choose_plan(int id, std::uint8_t core, const LayerSite& site);

@@ -173,7 +173,7 @@ TEST(Wishes, OfTilesThatCannotBeAreRefused) {
     w.compile.tiles = {text};
     w.expect_refusal({std::string("--tile ") + text, "NODE=HxW"});
   }
-  w.compile.sets = {"sram.size_bytes=256"};
+  w.compile.sets = {"sram.size_bytes=240"};
   w.compile.tiles = {"conv2=12x10"};
   w.expect_refusal({"--tile conv2=12x10", "does not fit", "sram.size_bytes"});
 }

@@ -1,5 +1,5 @@
-// Columns of an image as channels: values on strides, widths, pads and kernels of all kinds, line writes of imports in
-// closed form, and when it is chosen.
+// Imports of NCHW images: columns as channels on strides, widths, pads and kernels of all kinds, rows placed by
+// REORDER; values, steps in closed form, and when it is chosen.
 #include <array>
 #include <string>
 #include <vector>
@@ -8,6 +8,7 @@
 
 #include "compiler/driver/compile.hpp"
 #include "compiler/schedule/conv_modes.hpp"
+#include "compiler/schedule/import_plan.hpp"
 #include "hw/common/units.hpp"
 #include "hw/models/load/cost.hpp"
 #include "hw/models/reorder/cost.hpp"
@@ -85,33 +86,35 @@ TEST(Columns, SmallSramEqualsTheGraph) { expect_values("tiny", {"sram.size_bytes
 TEST(Columns, LinesOf32ChannelsEqualTheGraph) { expect_values("a1000", {}, 201, 25, 8, 10); }
 TEST(Columns, TwoCoresEqualTheGraph) { expect_values("j5", {}, 301, 10, 3, 3); }
 
-/// SRAM lines that imports write: by LOAD pixel by pixel, and by REORDER.
-struct ImportLines {
+/// What imports by REORDER cost: LOAD's pieces of raw rows, REORDER's steps.
+struct ImportSteps {
   std::int64_t load = 0, reorder = 0;
 };
-ImportLines import_lines(const isa::Program& program, const isa::ChipConfig& chip) {
-  ImportLines lines;
+ImportSteps import_steps(const isa::Program& program, const isa::ChipConfig& chip) {
+  ImportSteps steps;
   for (const isa::Section& section : program.sections) {
     for (const isa::QueueStream& stream : section.streams) {
       for (std::size_t at = 0, i = 0; at < stream.words.size(); ++i) {
         const isa::DecodeResult decoded = isa::decode(stream.words.data() + at, stream.words.size() - at);
         at += static_cast<std::size_t>(decoded.words);
         const auto& body = decoded.instruction.body;
-        if (const auto* reorder = std::get_if<isa::Reorder>(&body)) lines.reorder += hw::reorder_steps(*reorder, chip);
-        const auto* load = std::get_if<isa::Load>(&body);
-        if (load == nullptr || stream.info[i].kind != isa::Traffic::input || load->group_bytes == load->row_bytes)
-          continue;
-        lines.load += hw::load_cost(semantics::dma_shape(*load), hw::DmaConfig{}).lines;
+        if (const auto* reorder = std::get_if<isa::Reorder>(&body)) steps.reorder += hw::reorder_steps(*reorder, chip);
+        if (const auto* load = std::get_if<isa::Load>(&body);
+            load != nullptr && stream.info[i].kind == isa::Traffic::input) {
+          steps.load += hw::load_cost(semantics::dma_shape(*load), hw::DmaConfig{}).lines;
+        }
       }
     }
   }
-  return lines;
+  return steps;
 }
 
-// Strides that are powers of 2: the columns of a line lie in one line of the rows that REORDER reads.
-TEST(Columns, ALineIsWrittenOnceForEachRowOfAChannel) {
-  const isa::ChipConfig chip = isa::load_chip("a1000");  // 4 pixels of 32 channels a line
-  for (const auto& [stride, width, height] : {std::array{2, 224, 64}, std::array{2, 640, 40}, std::array{4, 224, 60}}) {
+// 32 columns of 3 channels lie in a line: REORDER has all bytes of a line of the map in one, and writes it once. A line
+// of the map holds 4 pixels: 4 columns, or 4 times as many as are channels.
+TEST(Columns, ReorderWritesEachLineOfTheMapOnce) {
+  const isa::ChipConfig chip = isa::load_chip("a1000");
+  for (const auto& [stride, width, height] :
+       {std::array{2, 224, 64}, std::array{2, 640, 40}, std::array{4, 224, 60}, std::array{1, 96, 50}}) {
     for (const ScheduleKind kind : {ScheduleKind::layer, ScheduleKind::fused}) {
       QBuilder::Window k;
       k.kh = k.kw = 7;
@@ -119,13 +122,56 @@ TEST(Columns, ALineIsWrittenOnceForEachRowOfAChannel) {
       k.pad_top = k.pad_left = k.pad_bottom = k.pad_right = 3;
       QGraph graph = one_conv(1, 3, height, width, 32, k, 5);
       ASSERT_EQ(columns_of(graph, chip), stride);
-      const ImportLines with = import_lines(compiled(graph, chip, kind, true), chip);
-      EXPECT_EQ(with.load + with.reorder, 3 * height * ceil_div(ceil_div(width, stride), 4)) << width << "/" << stride;
+      const ImportSteps with = import_steps(compiled(graph, chip, kind, true), chip);
+      EXPECT_EQ(with.reorder, height * ceil_div(width, 4 * stride)) << width << "/" << stride;
+      EXPECT_EQ(with.load, 3 * height * width / 32) << width << "/" << stride;
       graph.nodes[0].apart = true;
-      const ImportLines without = import_lines(compiled(graph, chip, kind, true), chip);
-      EXPECT_EQ(without.load + without.reorder, 3 * height * width / 4) << width << "/" << stride;
+      const ImportSteps without = import_steps(compiled(graph, chip, kind, true), chip);
+      EXPECT_EQ(without.reorder, height * width / 4) << width << "/" << stride;
     }
   }
+}
+
+// Images of any number of channels and any width, whole maps and line buffers, chips of one and two cores.
+TEST(Imports, ByReorderEqualTheGraph) {
+  std::uint64_t by_reorder = 0;
+  for (std::uint64_t seed = 401; seed <= 430; ++seed) {
+    const isa::ChipConfig chip = isa::load_chip(seed % 5 == 0 ? "j5" : seed % 5 == 1 ? "tiny" : "a1000");
+    Random random(seed);
+    const std::array<std::int64_t, 12> channels = {1, 2, 3, 4, 6, 8, 12, 16, 31, 32, 64, 80};
+    QBuilder::Window k;
+    k.kh = k.kw = 3;
+    k.sx = k.sy = static_cast<int>(random.between(1, 2));
+    k.pad_left = k.pad_top = 1;
+    const QGraph graph = one_conv(random.between(1, 2), channels[seed % 12], random.between(3, 9),
+                                  random.between(3, 90), random.between(1, 20), k, seed);
+    for (const ScheduleKind kind : {ScheduleKind::naive, ScheduleKind::layer, ScheduleKind::fused}) {
+      const isa::Program program = compiled(graph, chip, kind);
+      by_reorder += import_steps(program, chip).reorder > 0 ? 1 : 0;
+      testing::expect_program_computes(graph, program, chip, testing::random_inputs(graph, seed), seed);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(by_reorder, 40u);
+}
+
+TEST(Imports, BalanceLoadAndReorder) {
+  const isa::ChipConfig chip = isa::load_chip("a1000");
+  const double rate = UnitCost(chip).dram_bytes_per_cycle();
+  Root map;
+  map.imported = true;
+  map.shape = {1, 64, 496, 432};
+  const ImportPlan plan = import_plan(map, true, chip, rate);
+  ASSERT_TRUE(plan.by_reorder());
+  for (const std::int64_t together : {1, 2, 4, 8, 16, 32}) {  // channels of a line
+    const double load = 64.0 * static_cast<double>(ceil_div<std::int64_t>(432, 128 / together));
+    const double reorder = 64.0 / static_cast<double>(together) * 108;
+    EXPECT_LE(plan.cycles(), std::max(load, reorder)) << together;
+  }
+  EXPECT_EQ(plan.channels * plan.columns, 128);
+  EXPECT_FALSE(import_plan(map, false, chip, rate).by_reorder());  // NHWC
+  // On a DRAM that brings a byte a cycle LOAD lays 4 pixels as fast as they come.
+  EXPECT_TRUE(import_plan(map, true, chip, 0.5).channels == 0);
 }
 
 QBuilder::Window three_by_three() {
@@ -167,17 +213,11 @@ TEST(Columns, ChosenWhileTheImportCostsMoreThanTheEngine) {
   k.kh = k.kw = 2;
   k.sy = k.sx = 2;
   k.pad_left = 1;
-  std::int64_t last = 0, changes = 0;
-  for (std::int64_t cout = 32; cout <= 2048; cout += 32) {
-    const std::int64_t columns = columns_of(one_conv(1, 16, 64, 128, cout, k, 1), chip);
-    if (cout == 32) {
-      EXPECT_EQ(columns, 2);
-    }
-    changes += last != 0 && columns != last ? 1 : 0;
-    last = columns;
-  }
-  EXPECT_EQ(changes, 1);
-  EXPECT_EQ(last, 1);
+  const auto columns = [&](std::int64_t cout) { return columns_of(one_conv(1, 16, 64, 128, cout, k, 1), chip); };
+  EXPECT_EQ(columns(32), 2);
+  EXPECT_EQ(columns(416), 2);
+  EXPECT_EQ(columns(448), 1);
+  EXPECT_EQ(columns(2048), 1);
 }
 
 TEST(Columns, AddedZerosAreNoUsefulWeights) {
