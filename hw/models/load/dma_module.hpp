@@ -60,8 +60,11 @@ class DmaModule : public sc_core::sc_module, public IssueTarget, public SramClie
   }
   [[nodiscard]] const UnitAccount& account() const override { return account_.account(); }
   [[nodiscard]] Cycles stepped_cycles() const override { return stepped_; }
-  // SramClient: driven cycle by cycle while there is something to move, never fast-forwarded.
-  void set_private(bool is_private, Cycles) override { private_ = is_private; }
+  // SramClient: driven cycle by cycle while there is something to move, unless the core can do more alone.
+  void set_private(bool is_private, Cycles n) override {
+    if (private_ && !is_private && interrupt(n)) evaluate_.notify(n);
+    private_ = is_private;
+  }
   [[nodiscard]] bool requests_in(Cycles) override { return false; }
 
   [[nodiscard]] Bytes axi_bytes() const { return axi_bytes_; }
@@ -76,6 +79,10 @@ class DmaModule : public sc_core::sc_module, public IssueTarget, public SramClie
     std::int64_t beats = 0;
   };
   [[nodiscard]] virtual Raise raise() const = 0;
+  /// What the core does in cycle n; `alone`: nobody else wants its banks from here on.
+  [[nodiscard]] virtual Outputs outputs(Cycles n, bool alone) = 0;
+  /// From cycle n on it is not alone any more; true if the core was in the middle of something.
+  virtual bool interrupt(Cycles) { return false; }
   /// Has the SRAM side something to move in this cycle (whether or not it needs a bank)?
   [[nodiscard]] virtual bool moving() const = 0;
   /// An answer that is not END_REQ; returns true when the burst is complete.
@@ -114,7 +121,7 @@ class DmaModule : public sc_core::sc_module, public IssueTarget, public SramClie
     const Cycles n = tlm_base::now_cycle();
     evaluated_ = true;
     accepted_ = false;
-    out_ = core_.outputs(n);
+    out_ = outputs(n, private_);
     if (const Raise burst = raise(); burst.raise) {
       tlm::tlm_generic_payload& trans =
           pool_.acquire(burst.command, burst.address, burst.manager, static_cast<std::uint8_t>(core_id_),

@@ -14,6 +14,7 @@ class Load : public DmaModule<LoadCore, LoadOutputs, isa::Load> {
 
  private:
   [[nodiscard]] Raise raise() const override;
+  [[nodiscard]] LoadOutputs outputs(Cycles n, bool) override { return core_.outputs(n); }
   [[nodiscard]] bool moving() const override { return out_.segment; }
   bool answer(Cycles n, bool response) override;
   void classify(Cycles n, bool granted) override;

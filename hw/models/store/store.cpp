@@ -21,7 +21,7 @@ bool Store::answer(Cycles n, bool) {
 
 void Store::classify(Cycles n, bool granted) {
   account_.catch_up(n, drain_from_);
-  if (out_.read && !granted) {
+  if (out_.read && !out_.ahead && !granted) {
     account_.stall(n, StallCause::sram_bank_conflict);
     lost(n);
   } else if (out_.read || out_.raise_aw) {
@@ -36,10 +36,10 @@ void Store::classify(Cycles n, bool granted) {
 }
 
 void Store::go_to_sleep(Cycles n) {
-  if (core_.blocked_on_memory(n + 1)) {
+  if (!core_.reading_ahead() && core_.blocked_on_memory(n + 1)) {
     account_.sleep();
   } else {
-    // W beats and read latency are STORE's own work; behind the last W beat only B are awaited.
+    // Lines read ahead, W beats and read latency are STORE's own work; behind the last W beat only B are awaited.
     drain_from_ = core_.only_responses() ? std::max(n, core_.state().w_last) + 1 : kNever - 1;
   }
 }

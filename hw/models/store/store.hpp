@@ -14,6 +14,9 @@ class Store : public DmaModule<StoreCore, StoreOutputs, isa::Store> {
 
  private:
   [[nodiscard]] Raise raise() const override;
+  [[nodiscard]] StoreOutputs outputs(Cycles n, bool alone) override { return core_.outputs(n, alone); }
+  bool interrupt(Cycles n) override { return core_.interrupt(n); }
+  [[nodiscard]] bool requests_in(Cycles) override { return core_.reading_ahead(); }
   [[nodiscard]] bool moving() const override { return out_.read; }
   bool answer(Cycles n, bool response) override;
   void classify(Cycles n, bool granted) override;

@@ -40,7 +40,28 @@ bool StoreCore::can_read() const {
   return reading_ && (state_.left_in_burst > 0 || state_.free_beats >= bursts_.beats());
 }
 
-StoreOutputs StoreCore::outputs(Cycles n) {
+// All lines of the burst from cycle n on, one a cycle.
+void StoreCore::read_ahead(Cycles n) {
+  ahead_begin_ = n;
+  ahead_from_ = segments_;
+  ahead_end_ = n - 1;
+  for (std::int64_t left = state_.left_in_burst; left > 0; left -= current_.bytes) {
+    current_ = segments_.next(left);
+    ++ahead_end_;
+  }
+}
+
+bool StoreCore::interrupt(Cycles n) {
+  if (!reading_ahead()) return false;
+  ahead_end_ = -1;
+  segments_ = ahead_from_;
+  for (Cycles read = ahead_begin_; read < n; ++read) {
+    state_.left_in_burst -= segments_.next(state_.left_in_burst).bytes;
+  }
+  return true;
+}
+
+StoreOutputs StoreCore::outputs(Cycles n, bool alone) {
   free_sent(n);
   StoreOutputs out;
   if (!state_.aw_held && !queue_.empty() && queue_.front().whole <= n && state_.outstanding < config_.outstanding) {
@@ -48,7 +69,7 @@ StoreOutputs StoreCore::outputs(Cycles n) {
     out.aw_address = queue_.front().address;
     out.aw_beats = queue_.front().beats;
   }
-  if (!pending_ && can_read()) {
+  if (!reading_ahead() && !pending_ && can_read()) {
     if (state_.left_in_burst == 0) {
       // Space for the whole burst is reserved with its first line; a refused line keeps it.
       state_.free_beats -= bursts_.beats();
@@ -56,8 +77,16 @@ StoreOutputs StoreCore::outputs(Cycles n) {
       queue_.push_back({bursts_.address(), bursts_.beats(), kNever, bursts_.last()});
       bursts_.advance();
     }
-    current_ = segments_.next(state_.left_in_burst);
-    pending_ = true;
+    if (alone) {
+      read_ahead(n);
+    } else {
+      current_ = segments_.next(state_.left_in_burst);
+      pending_ = true;
+    }
+  }
+  if (reading_ahead()) {
+    TESSERA_CHECK(n <= ahead_end_, "STORE sleeps past the end of a burst, cycle ", n);
+    out.read = out.ahead = true;
   }
   if (pending_) {
     out.read = true;
@@ -86,9 +115,10 @@ bool StoreCore::commit(Cycles n, const StoreOutputs& out, bool granted, bool acc
   }
   handshaken_ = false;
   // 2. SRAM side.
-  if (out.read && granted) {
+  if (out.ahead ? n == ahead_end_ : out.read && granted) {
     pending_ = false;
-    state_.left_in_burst -= current_.bytes;
+    state_.left_in_burst = out.ahead ? 0 : state_.left_in_burst - current_.bytes;
+    ahead_end_ = -1;
     if (state_.left_in_burst == 0) queue_.back().whole = n + config_.read_latency + 1;
     if (current_.last) reading_ = false;
   }
@@ -127,15 +157,15 @@ bool StoreCore::blocked_on_memory(Cycles n) const {
 
 Cycles StoreCore::next_wake(Cycles n) const {
   if (state_.nop_end >= 0) return state_.nop_end - 1;
-  if (pending_ || can_read()) return n + 1;
-  Cycles wake = kNever;
+  if (!reading_ahead() && (pending_ || can_read())) return n + 1;
+  Cycles wake = reading_ahead() ? ahead_end_ : kNever;
   if (!state_.aw_held && !queue_.empty() && queue_.front().whole < kNever) {
     // Without a credit it wakes all the same when it becomes whole: from then on the cycles belong to the memory.
     const bool credit = state_.outstanding < config_.outstanding;
-    if (credit || queue_.front().whole > n + 1) wake = std::max(n + 1, queue_.front().whole);
+    if (credit || queue_.front().whole > n + 1) wake = std::min(wake, std::max(n + 1, queue_.front().whole));
   }
   // Waiting for buffer space: the cycle after the next W beat.
-  if (reading_ && !drains_.empty()) wake = std::min(wake, std::max(n, drains_.front().next) + 1);
+  if (reading_ && !reading_ahead() && !drains_.empty()) wake = std::min(wake, std::max(n, drains_.front().next) + 1);
   return wake;
 }
 

@@ -32,7 +32,8 @@ struct StoreOutputs {
   bool raise_aw = false;
   std::uint64_t aw_address = 0;
   std::int64_t aw_beats = 0;
-  bool read = false;  // the SRAM side reads a line
+  bool read = false;   // the SRAM side reads a line
+  bool ahead = false;  // ... of a burst that is read without refusal: no bank is asked for
   BankMask banks = 0;
 };
 
@@ -45,9 +46,15 @@ class StoreCore {
   void handshake() { handshaken_ = true; }  // of a held AW
 
   // ---- evaluate phase
-  [[nodiscard]] StoreOutputs outputs(Cycles n);
+  /// `alone`: nobody else wants its banks from this cycle on, so the burst is read to its end in one step.
+  [[nodiscard]] StoreOutputs outputs(Cycles n, bool alone = false);
   [[nodiscard]] bool ready(bool nop) const;
   [[nodiscard]] bool idle() const { return flights_.empty() && state_.nop_end < 0; }
+
+  /// Deliver phase: from cycle n on its banks are no longer its own; true if a burst was being read in one step.
+  bool interrupt(Cycles n);
+  /// A burst is being read in one step, also in this cycle.
+  [[nodiscard]] bool reading_ahead() const { return ahead_end_ >= 0; }
 
   // ---- commit phase; returns true if the oldest instruction finishes in n + 1
   bool commit(Cycles n, const StoreOutputs& out, bool granted, bool accepted);
@@ -78,6 +85,7 @@ class StoreCore {
     std::int64_t beats = 0;
   };
   void free_sent(Cycles n);
+  void read_ahead(Cycles n);
   [[nodiscard]] bool can_read() const;
 
   DmaConfig config_;
@@ -88,6 +96,9 @@ class StoreCore {
   bool reading_ = false;  // the youngest instruction still has lines to read
   bool pending_ = false;  // current_ is taken from segments_ and not yet granted
   Segment current_;
+  // A burst that is read in one step: its last line's cycle (-1: none), its first one's, the walk as it was then.
+  Cycles ahead_end_ = -1, ahead_begin_ = 0;
+  SegmentWalk ahead_from_;
   std::deque<StoreBurst> queue_;  // read or being read, AW not yet raised
   std::deque<Drain> drains_;
   StoreBurst held_;  // AW raised

@@ -1,11 +1,13 @@
 // Cycle rules of hw/models/store/README.md, driven cycle by cycle without SystemC.
 #include "hw/models/store/store_core.hpp"
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "hw/common/random.hpp"
 #include "hw/models/load/cost.hpp"
 
 namespace tessera::hw {
@@ -182,6 +184,67 @@ TEST(StoreCore, FastWakeEqualsStepping) {
   EXPECT_EQ(aws, stepped.aws);
   EXPECT_EQ(finishes, stepped.finishes);
   EXPECT_EQ(finishes.size(), 1u);
+}
+
+// Bursts that are read in one step while nobody else wants their banks, given up in any cycle, change no event.
+TEST(StoreCore, ReadingAheadEqualsStepping) {
+  int given_up = 0;
+  Cycles slept = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    DmaConfig config = small();
+    config.max_burst_beats = 8;
+    config.buffer_beats = 16;
+    DmaShape shape =
+        rows(static_cast<std::int64_t>(random.below(20)), 0, 1 + static_cast<std::int64_t>(random.below(3)), 3);
+    shape.group_bytes = 1 + static_cast<std::int64_t>(random.below(6));
+    shape.group_stride = 20;
+    shape.row_bytes = 200;
+    shape.dram_stride[2] = 300;
+    shape.sram_stride[2] = 7;
+    std::map<Cycles, bool> alone;  // changes
+    Cycles at = 0;
+    for (bool is = random.below(2) == 0; at < 3000; is = !is) {
+      alone[at] = is;
+      at += 1 + static_cast<Cycles>(random.below(60));
+    }
+    const auto run = [&](bool use) {
+      StoreCore core(config);
+      std::vector<Cycles> events;
+      std::map<Cycles, int> responses;
+      Cycles w_last = -1, wake = kNever;
+      bool is_alone = false;
+      for (Cycles n = 0; n < 3000; ++n) {
+        if (alone.count(n) != 0) is_alone = use && alone.at(n);
+        bool woken = wake == n || n == 2 || responses.count(n) != 0;
+        if (!is_alone && core.interrupt(n)) {
+          ++given_up;
+          woken = true;
+        }
+        if (!woken) {
+          slept += core.reading_ahead() ? 1 : 0;
+          continue;
+        }
+        for (int i = responses.count(n) != 0 ? responses.at(n) : 0; i > 0; --i) core.response();
+        const StoreOutputs out = core.outputs(n, is_alone);
+        if (out.raise_aw) {
+          events.insert(events.end(), {n, static_cast<Cycles>(out.aw_address), out.aw_beats});
+          w_last = std::max(n, w_last) + out.aw_beats;
+          ++responses[w_last + 5];
+        }
+        if (n == 2) core.start(n, shape, 0);
+        if (core.commit(n, out, out.banks != 0, true)) events.push_back(n + 1);
+        wake = core.next_wake(n);
+      }
+      EXPECT_TRUE(core.idle());
+      return events;
+    };
+    const std::vector<Cycles> stepped = run(false);
+    EXPECT_EQ(run(true), stepped) << "seed " << seed;
+    EXPECT_GT(stepped.size(), 9u);
+  }
+  EXPECT_GT(given_up, 100);
+  EXPECT_GT(slept, 1000);
 }
 
 }  // namespace
