@@ -22,7 +22,7 @@ void DramPath::offer_to_banks(Cycles now) {
   for (int i = 0; i < count; ++i) {
     const MemoryCore::Port& port = core_.ports_[static_cast<std::size_t>(i)];
     ports_[static_cast<std::size_t>(i)].blocked = false;
-    if (port.fifo_count == 0 || ready(port) > now) continue;
+    if (port.fifo_count == 0 || port.head_ready > now) continue;
     CacheBank& bank = bank_of(port);
     const auto distance = [&](int p) { return (p - bank.first + count) % count; };
     if (bank.candidate == kNobody || distance(i) < distance(bank.candidate)) bank.candidate = i;
@@ -41,7 +41,7 @@ void DramPath::offer_to_banks(Cycles now) {
   if (stuck.empty()) return;
   for (int i = 0; i < count; ++i) {
     const MemoryCore::Port& port = core_.ports_[static_cast<std::size_t>(i)];
-    if (port.fifo_count == 0 || ready(port) > now) continue;
+    if (port.fifo_count == 0 || port.head_ready > now) continue;
     const int bank = static_cast<int>(&bank_of(port) - cache_banks_.data());
     for (const int s : stuck) {
       if (s == bank) ports_[static_cast<std::size_t>(i)].blocked = true;
@@ -94,8 +94,8 @@ bool DramPath::accept(Cycles now, int port_index) {
     end_part(now, port, state, channel, bytes);
     return true;
   }
-  state.parts.emplace_back();
-  Part& part = state.parts.back();
+  Part& part = state.parts.push();
+  part = Part{};
   const Bytes width = core_.config_.data_bytes;
   part.dispatched = now;
   part.beats = static_cast<int>((burst.sent + bytes) / width - burst.sent / width);

@@ -20,16 +20,16 @@ ClockCrossing::ClockCrossing(std::int64_t clock_hz, std::int64_t tck_fs, std::in
   const std::int64_t g = std::gcd(kFemtosecondsPerSecond, d);
   n_ = kFemtosecondsPerSecond / g;
   d_ = d / g;
+  by_n_ = Divisor(n_);
+  by_d_ = Divisor(d_);
   narrow_ = n_ < kNarrowLimit && d_ < kNarrowLimit;
 }
 
-std::int64_t ClockCrossing::ceil_scale(std::int64_t value, std::int64_t a, std::int64_t b) const {
-  if (narrow_) return (value * a + b - 1) / b;
+std::int64_t ClockCrossing::wide_ceil_scale(std::int64_t value, std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>((static_cast<Wide>(value) * a + b - 1) / b);
 }
 
-DramClocks ClockCrossing::clock_in(Cycles n) const {
-  if (narrow_) return n * n_ / d_;
+DramClocks ClockCrossing::wide_clock_in(Cycles n) const {
   return static_cast<DramClocks>(static_cast<Wide>(n) * n_ / d_);
 }
 

@@ -33,26 +33,20 @@ void DramPath::catch_up(Cycles now) {
   dram_.settle_idle(crossing_.clock_in(now));
 }
 
-// First cycle in which the head request of the port may be dispatched, credits aside.
-Cycles DramPath::ready(const MemoryCore::Port& port) const {
+void DramPath::look_at_head(MemoryCore::Port& port) const {
   const Burst& burst = core_.fifo_head(port);
-  Cycles at = burst.handshake + 1;
+  port.head_channel = dram_.channel_of(burst.address + static_cast<std::uint64_t>(burst.sent));
+  port.head_ready = burst.handshake + 1;
   if (burst.write) {
     const Bytes end = burst.sent + head_part_bytes(burst);
     const Cycles last_beat = ceil_div(end, core_.config_.data_bytes) - 1;
-    at = std::max(at, burst.w_end - burst.beats + 1 + last_beat + 1);
+    port.head_ready = std::max(port.head_ready, burst.w_end - burst.beats + 1 + last_beat + 1);
   }
-  return at;
 }
 
 Bytes DramPath::head_part_bytes(const Burst& burst) const {
   const std::uint64_t address = burst.address + static_cast<std::uint64_t>(burst.sent);
   return std::min<Bytes>(dram::kRequestBytes - static_cast<Bytes>(address % kRequestBytes), burst.bytes - burst.sent);
-}
-
-int DramPath::channel_of_head(const MemoryCore::Port& port) const {
-  const Burst& burst = core_.fifo_head(port);
-  return dram_.channel_of(burst.address + static_cast<std::uint64_t>(burst.sent));
 }
 
 // `index` offers a request to the channel: round robin over ports, then background sources.
@@ -86,8 +80,8 @@ void DramPath::advance(Cycles now) {
   } else {
     for (int i = 0; i < count; ++i) {
       const MemoryCore::Port& port = core_.ports_[static_cast<std::size_t>(i)];
-      if (port.fifo_count == 0 || ready(port) > now) continue;
-      offer(channels_[static_cast<std::size_t>(channel_of_head(port))], i, core_.fifo_head(port).write);
+      if (port.fifo_count == 0 || port.head_ready > now) continue;
+      offer(channels_[static_cast<std::size_t>(port.head_channel)], i, core_.fifo_head(port).write);
     }
   }
   for (std::size_t s = 0; s < sources_.size(); ++s) {
@@ -122,11 +116,14 @@ void DramPath::begin_part(Cycles now, MemoryCore::Port& port, int port_index) {
 void DramPath::end_part(Cycles now, MemoryCore::Port& port, PortState& state, int channel, Bytes bytes) {
   Burst& burst = core_.fifo_head(port);
   burst.sent += bytes;
-  if (burst.sent < burst.bytes) return;
-  burst.granted = now;
-  burst.last = state.response;
-  burst.channel = channel;
-  core_.pop(now, port);
+  if (burst.sent == burst.bytes) {
+    burst.granted = now;
+    burst.last = state.response;
+    burst.channel = channel;
+    core_.pop(now, port);
+    if (port.fifo_count == 0) return;
+  }
+  look_at_head(port);
 }
 
 dram::Request* DramPath::take_write() {
@@ -152,8 +149,8 @@ void DramPath::dispatch(Cycles now, int port_index, ChannelState& channel) {
     if (burst.sent == 0) state.response = 0;
     state.response = std::max(state.response, crossing_.response_arrival(arrival));
   } else {
-    state.parts.emplace_back();
-    Part& part = state.parts.back();
+    Part& part = state.parts.push();
+    part = Part{};
     const Bytes width = core_.config_.data_bytes;
     part.dispatched = part.sent = now;
     part.beats = static_cast<int>((burst.sent + bytes) / width - burst.sent / width);
@@ -200,9 +197,9 @@ Cycles DramPath::next_event() const {
     const MemoryCore::Port& port = core_.ports_[i];
     if (port.fifo_count == 0) continue;
     if (!cache_) {
-      offered(channels_[static_cast<std::size_t>(channel_of_head(port))], ready(port), core_.fifo_head(port).write);
+      offered(channels_[static_cast<std::size_t>(port.head_channel)], port.head_ready, core_.fifo_head(port).write);
     } else if (!ports_[i].blocked) {  // blocked: only one of the events below frees it
-      next = std::min(next, std::max(now_ + 1, ready(port)));
+      next = std::min(next, std::max(now_ + 1, port.head_ready));
     }
   }
   for (const ChannelState& channel : channels_) {
@@ -236,7 +233,7 @@ void DramPath::delivered(Cycles now, int port_index) {
   MemoryCore::Port& port = core_.ports_[static_cast<std::size_t>(port_index)];
   core_.attribute(port_index, now, port.totals);
   port.attributed = now;
-  state.parts.pop_front();
+  state.parts.pop();
   state.carry = 0;
   settle(state);
   forget();
@@ -246,7 +243,7 @@ void DramPath::delivered(Cycles now, int port_index) {
 void DramPath::settle(PortState& state) {
   while (!state.parts.empty() && state.parts.front().beats == 0 && state.parts.front().visible != kNever) {
     state.carry = std::max(state.carry, state.parts.front().visible);
-    state.parts.pop_front();
+    state.parts.pop();
   }
 }
 

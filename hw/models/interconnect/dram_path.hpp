@@ -29,6 +29,8 @@ class DramPath final : private dram::ChannelListener {
   [[nodiscard]] Cycles next_event() const;
   [[nodiscard]] Cycles next_delivery(int port) const;
   void delivered(Cycles now, int port);
+  /// Another part stands at the head of the port's FIFO.
+  void look_at_head(MemoryCore::Port& port) const;
   /// charge(begin, end, cause) for the pieces of [begin, end), owned by the oldest burst of the port.
   template <typename F>
   void causes(int port, Cycles begin, Cycles end, F&& charge) const;
@@ -55,10 +57,10 @@ class DramPath final : private dram::ChannelListener {
     int beats_done = 0;
   };
   struct PortState {
-    std::deque<Part> parts;  // of reads, dispatched, oldest first
-    Cycles carry = 0;        // a beat wider than a request waits for all of them
-    Cycles response = 0;     // B of the burst being dispatched
-    bool blocked = false;    // cache: its bank could not take what it offered
+    Ring<Part> parts;      // of reads, dispatched, oldest first
+    Cycles carry = 0;      // a beat wider than a request waits for all of them
+    Cycles response = 0;   // B of the burst being dispatched
+    bool blocked = false;  // cache: its bank could not take what it offered
   };
   /// A 64-byte read on behalf of the cache.
   struct Fetch {
@@ -89,8 +91,6 @@ class DramPath final : private dram::ChannelListener {
     std::deque<Outgoing> outgoing;  // with a cache
   };
 
-  [[nodiscard]] Cycles ready(const MemoryCore::Port& port) const;
-  [[nodiscard]] int channel_of_head(const MemoryCore::Port& port) const;
   [[nodiscard]] Bytes head_part_bytes(const Burst& burst) const;
   void offer(ChannelState& channel, int index, bool write) const;
   void dispatch(Cycles now, int port_index, ChannelState& channel);
@@ -172,12 +172,12 @@ void DramPath::causes(int port_index, Cycles begin, Cycles end, F&& charge) cons
   const Cycles first = burst.handshake + 1;
   if (burst.write) {
     piece(first, burst.w_end + 1, StallCause::dram_bandwidth);
-    queued(whole ? burst.channel : channel_of_head(port), burst.w_end + 1, whole ? burst.granted : end);
+    queued(whole ? burst.channel : port.head_channel, burst.w_end + 1, whole ? burst.granted : end);
     if (whole) piece(std::max(burst.granted, burst.w_end + 1), end, StallCause::dram_latency);
     return;
   }
   if (state.parts.empty()) {
-    queued(channel_of_head(port), first, end);
+    queued(port.head_channel, first, end);
     return;
   }
   const Part& part = state.parts.front();

@@ -49,9 +49,9 @@ void MemoryCore::push(Cycles now, Port& port, const BurstRequest& request) {
     read_bytes_ += burst.bytes;
   }
   if (port.bursts.empty()) port.attributed = now;
-  port.bursts.push_back(burst);
-  ++port.fifo_count;
+  port.bursts.push() = burst;
   port.last_push = now;
+  if (++port.fifo_count == 1 && dram_) dram_->look_at_head(port);
 }
 
 void MemoryCore::pop(Cycles now, Port& port) {
@@ -190,7 +190,7 @@ void MemoryCore::finish(Cycles now, int index) {
   port.attributed = now;
   if (!dram_) forget_grants();
   const Burst burst = port.bursts.front();
-  port.bursts.pop_front();
+  port.bursts.pop();
   if (observer_ != nullptr) {
     observer_->on_burst({index, burst.write, burst.address, burst.bytes, burst.handshake, burst.granted, now});
   }

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "hw/models/interconnect/history.hpp"
 #include "hw/models/interconnect/memory_config.hpp"
 #include "hw/models/interconnect/memory_observer.hpp"
+#include "hw/models/interconnect/ring.hpp"
 #include "hw/platform/run_result.hpp"
 
 namespace tessera::dram {
@@ -112,8 +112,10 @@ class MemoryCore {
  private:
   friend class DramPath;
   struct Port {
-    std::deque<Burst> bursts;  // oldest first; the last fifo_count of them still stand in the request FIFO
+    Ring<Burst> bursts;  // oldest first; the last fifo_count of them still stand in the request FIFO
     int fifo_count = 0;
+    Cycles head_ready = kNever;  // DRAM: first cycle in which the head's next part may be dispatched, credits aside ...
+    int head_channel = 0;        // ... and to which channel
     Cycles last_push = -1;
     Cycles last_pop = -1;
     std::optional<BurstRequest> held;

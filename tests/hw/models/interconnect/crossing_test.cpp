@@ -1,6 +1,10 @@
 #include "hw/models/interconnect/crossing.hpp"
 
+#include <vector>
+
 #include <gtest/gtest.h>
+
+#include "hw/common/random.hpp"
 
 namespace tessera::hw {
 namespace {
@@ -53,6 +57,24 @@ TEST(Crossing, ThereAndBackNeverLosesTime) {
   for (Cycles n = 0; n < 1000; ++n) {
     EXPECT_GE(c.response_arrival(c.request_arrival(n)), n + 1);
     EXPECT_LE(c.response_arrival(c.request_arrival(n)), n + 3);
+  }
+}
+
+TEST(Divisor, EqualsDivision) {
+  Random random(11);
+  std::vector<std::int64_t> divisors = {1, 2, 3, 5, 7, 15, 32, 33, 1000, (1 << 22) - 1, 1 << 22, INT64_MAX};
+  for (int i = 0; i < 200; ++i) divisors.push_back(1 + static_cast<std::int64_t>(random.below(1 << 22)));
+  for (const std::int64_t by : divisors) {
+    const Divisor divisor(by);
+    for (int i = 0; i < 100; ++i) {
+      const auto value = static_cast<std::int64_t>(random.below(INT64_MAX) >> random.below(63));
+      const std::int64_t multiple = value / by * by;
+      for (const std::int64_t v : {value, multiple, multiple > 0 ? multiple - 1 : 0}) {
+        ASSERT_EQ(divisor.floor(v), v / by) << v << " / " << by;
+      }
+    }
+    ASSERT_EQ(divisor.floor(INT64_MAX), INT64_MAX / by) << by;
+    ASSERT_EQ(divisor.floor(0), 0);
   }
 }
 
