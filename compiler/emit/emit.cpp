@@ -14,6 +14,7 @@
 namespace tessera::compiler {
 namespace {
 
+constexpr std::uint32_t kTurnSpace = 512;
 constexpr std::uint32_t kDramSpace = 16;  // + base register; below it: SRAM of core i
 
 bool is_dma(isa::QueueId queue) { return queue == isa::QueueId::load || queue == isa::QueueId::store; }
@@ -46,6 +47,10 @@ OrderItem order_item(const WorkItem& item, const isa::ChipConfig& chip) {
     } else {
       out.uses.push_back(use);
     }
+  }
+  if (item.in_turn >= 0) {
+    const auto at = static_cast<std::uint64_t>(item.in_turn);
+    out.uses.push_back({kTurnSpace + item.core, at, at + 1, true});
   }
   return out;
 }

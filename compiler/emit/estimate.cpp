@@ -81,17 +81,6 @@ bool same_map(const isa::Conv& a, const isa::Conv& b, const isa::ChipConfig& chi
   return std::abs(static_cast<std::int64_t>(a.in.base) - static_cast<std::int64_t>(b.in.base)) < extent;
 }
 
-/// The neighbour in program order is another part of the tile's channels on the same engine.
-bool part_of_tile(const std::vector<WorkItem>& items, std::size_t i) {
-  const auto& conv = std::get<isa::Conv>(items[i].body);
-  for (const std::size_t k : {i - 1, i + 1}) {
-    if (k >= items.size() || items[k].layer != items[i].layer || items[k].queue != items[i].queue) continue;
-    const auto* other = std::get_if<isa::Conv>(&items[k].body);
-    if (other != nullptr && other->in.base == conv.in.base && other->w_base != conv.w_base) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 /// Two engines that share a tile, or a layer by images, follow each other in program order and read lines of the same
@@ -108,8 +97,7 @@ Cycles Estimate::meeting(const std::vector<WorkItem>& items, std::size_t i) cons
     const ConvPorts a = conv_ports(*conv, chip_), b = conv_ports(*other, chip_);
     const bool shared = same_map(*conv, *other, chip_);
     if (shared) longest = std::max<Cycles>(longest, static_cast<Cycles>(a.window_lines + b.window_lines));
-    // A part of the channels of another image: the engines read it at different times.
-    if (conv->w_base == other->w_base && (shared || !part_of_tile(items, i))) {
+    if (conv->w_base == other->w_base) {
       longest = std::max<Cycles>(longest, static_cast<Cycles>(a.weight_lines + b.weight_lines));
     }
   }

@@ -12,8 +12,9 @@ constexpr std::int64_t kStaggerWorth = 8;  // windows' reads in an instruction, 
 
 }  // namespace
 
-void Walk::body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& tile, const std::vector<SramView>& in,
-                const SramView& out, const ConstantTile& constants) {
+/// `part`: of tile_parts, which are put down side by side with those of the other engines' tiles.
+void Walk::body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& tile, std::int64_t part,
+                const std::vector<SramView>& in, const SramView& out, const ConstantTile& constants) {
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
   if (l.kind == LayerKind::copy && l.output_channel % chip_.layout.channel_block != 0) {
     reorder_body(id, core, tile, in[0], out);
@@ -23,17 +24,20 @@ void Walk::body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& ti
     edp_body(id, core, tile, in, out, constants);
     return;
   }
-  for (const EnginePiece& piece : engine_pieces(l, tile, plan.split, chip_)) {
+  const bool parts = tile_parts(l, tile, plan.split, chip_) > 1;
+  std::vector<EnginePiece> pieces = engine_pieces(l, tile, plan.split, chip_);
+  if (parts) pieces = {pieces[static_cast<std::size_t>(part)]};
+  for (const EnginePiece& piece : pieces) {
     std::int64_t engine = piece.engine;
     if (engine < 0) {  // a tile that is not shared takes the engines in turn
       engine = next_engine_;
       next_engine_ = (next_engine_ + 1) % chip_.conv.engines;
     }
     conv_body(id, core, piece.tile, in, out, constants, engine);
-    if (piece.engine > 0 && stagger_) {
-      WorkItem& w = sections.back().items.back();
-      w.delay = static_cast<Cycles>(engine) * stagger(std::get<isa::Conv>(w.body), plan.split);
-    }
+    WorkItem& w = sections.back().items.back();
+    const auto& conv = std::get<isa::Conv>(w.body);
+    if (parts) w.in_turn = static_cast<std::int64_t>(conv.w_base);
+    if (piece.engine > 0 && stagger_) w.delay = static_cast<Cycles>(engine) * stagger(conv, plan.split);
   }
   // By images the last engine's begin follows in the next tile.
   if (!by_images(plan.split) || tile.n / engine_images(l.out.n, chip_) + 1 == chip_.conv.engines) stagger_ = false;
@@ -42,7 +46,7 @@ void Walk::body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& ti
 /// Engines that begin together read the same windows in the same cycles, and go on so. Half a beat apart one reads
 /// while the other computes; 0: that gains nothing.
 Cycles Walk::stagger(const isa::Conv& conv, EngineSplit split) const {
-  if (split == EngineSplit::crossed) return 0;
+  if (split == EngineSplit::copied || split == EngineSplit::crossed) return 0;
   if (split == EngineSplit::images) {  // the weights of a slot are read one behind the other, and so in each slot
     return ceil_div(chip_.conv.cin_lanes * chip_.conv.cout_lanes, chip_.sram.line_bytes);
   }
@@ -66,7 +70,7 @@ void Walk::conv_body(int id, std::uint8_t core, const Tile& tile, const std::vec
     const Value& other = graph_.values[static_cast<std::size_t>(l.inputs[1])];
     conv.residual = operand(in[1], tile.rows.first, (other.first_channel + tile.channels.first) / cb, chip_);
   }
-  const ConstantTile::Weights& weights = constants.of(tile.channels);
+  const ConstantTile::Weights& weights = constants.of(tile.channels, engine);
   put(conv.w_base,
       weights.range.first * line + c.weight_offset(tile.channels.first) - c.weight_offset(weights.channels.first));
   put(conv.p_base,

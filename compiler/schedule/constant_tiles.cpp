@@ -10,8 +10,9 @@ constexpr std::int64_t kApartBytes = 8192;  // of weights from which a second LO
 
 }  // namespace
 
-const Walk::ConstantTile::Weights& Walk::ConstantTile::of(const Rows& channels) const {
+const Walk::ConstantTile::Weights& Walk::ConstantTile::of(const Rows& channels, std::int64_t engine) const {
   for (const Weights& part : weights) {
+    if (part.engine >= 0 && part.engine != engine) continue;
     if (part.channels.first <= channels.first && channels.end <= part.channels.end) return part;
   }
   TESSERA_CHECK(false, "channels ", channels.first, "..", channels.end, " lie in no part of the weights");
@@ -73,7 +74,31 @@ Walk::ConstantTile Walk::load_constants(int id, std::uint8_t core, const LayerPl
   } else {
     load_weights(id, core, channels, tile);
   }
+  if (plan.split == EngineSplit::copied) copy_weights(id, core, tile);
   return tile;
+}
+
+/// REORDER makes the other engines' copies of weights that were loaded, in other banks.
+void Walk::copy_weights(int id, std::uint8_t core, ConstantTile& tile) {
+  const std::int64_t line = chip_.sram.line_bytes;
+  ConstantTile::Weights first = tile.weights.back();
+  tile.weights.back().engine = 0;
+  for (std::int64_t engine = 1; engine < chip_.conv.engines; ++engine) {
+    ConstantTile::Weights copy = first;
+    copy.engine = engine;
+    copy.range = take(id, core, first.range.lines, Fit::oldest, "a copy of the weights", tile.weights.back().range);
+    tile.weights.push_back(copy);
+    isa::Reorder reorder;
+    put(reorder.src_base, first.range.first * line);
+    put(reorder.dst_base, copy.range.first * line);
+    put(reorder.run_bytes, line);
+    put(reorder.dims[5].count, first.range.lines);
+    put(reorder.dims[5].src_stride, line);
+    put(reorder.dims[5].dst_stride, line);
+    WorkItem& w = item(core, isa::QueueId::reorder, id);
+    w.tile = detail::concat("weights of engine ", engine);
+    w.body = reorder;
+  }
 }
 
 /// Adds a part to the tile's weights.

@@ -303,6 +303,15 @@ std::int64_t FusionSearch::constant_lines(int id) const {
          ceil_div(c.table_bytes, line);
 }
 
+/// Of the other engines' copies of its weights.
+std::int64_t FusionSearch::copy_lines(const GroupPlan& plan, int id) {
+  const Layer& l = layer(id);
+  if (plan.together == 1 || l.kind != LayerKind::conv) return 0;
+  if (member_split(plan, l, graph_, id, cost_) != EngineSplit::copied) return 0;
+  return (chip_.conv.engines - 1) *
+         ceil_div(constants_.layers[static_cast<std::size_t>(id)].layout->sram_bytes(), chip_.sram.line_bytes);
+}
+
 void FusionSearch::extend_by_groups(int cut, int state) {
   const int layers = static_cast<int>(graph_.layers.size());
   const int effort = std::clamp(options_.effort, 0, static_cast<int>(kDeepest.size()) - 1);
@@ -403,13 +412,12 @@ FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
     }
     f.roots.push_back(fact);
   }
-  f.least_lines = buffered_lines(plan, f, touched(plan.first, plan.end));
   for (int id = plan.first; id < plan.end; ++id) {
     const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
-    f.weight_lines += constant_lines(id);
+    f.weight_lines += constant_lines(id) + copy_lines(plan, id);
     f.constant_bytes += static_cast<double>(c.useful_weight_bytes + c.params_bytes + c.table_bytes);
   }
-  f.least_lines += f.weight_lines;
+  f.least_lines = buffered_lines(plan, f, touched(plan.first, plan.end)) + f.weight_lines;
   f.in_place = trace.in_place;
   for (const GroupChunk& chunk : trace.chunks) {
     const bool conv = !chunk.load && layer(chunk.layer).kind == LayerKind::conv;

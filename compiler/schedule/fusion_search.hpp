@@ -83,6 +83,7 @@ class FusionSearch {
   [[nodiscard]] std::int64_t buffered_lines(const GroupPlan& plan, const GroupFact& fact,
                                             const std::vector<int>& spilled) const;
   [[nodiscard]] std::int64_t constant_lines(int id) const;
+  [[nodiscard]] std::int64_t copy_lines(const GroupPlan& plan, int id);
   GroupFact& fact(const GroupPlan& plan);
   [[nodiscard]] double chunk_cycles(int id, const Rows& rows, std::int64_t together);
   /// Rows that a layer makes at once, and its cycles in all then.

@@ -78,9 +78,16 @@ void Walk::group(const GroupPlan& plan) {
 
 /// The chunk of all images of a turn: together, an image of each engine.
 void Walk::group_images(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t turn) {
-  for (std::int64_t n = turn; n < group_->images; n += plan.together == 1 ? group_->images : group_->turns) {
-    group_chunk(plan, chunk, n);
-    finish_chunk(plan, chunk);
+  const Layer& l = graph_.layers[static_cast<std::size_t>(chunk.layer)];
+  open_member(plan, chunk.layer);  // of a load too: weights need not wait for what makes the rows
+  const EngineSplit split = group_->members[static_cast<std::size_t>(chunk.layer - plan.first)].plan.split;
+  const std::int64_t parts = chunk.load ? 1 : tile_parts(l, {turn, chunk.rows, {0, l.out.c}}, split, chip_);
+  const std::int64_t stride = plan.together == 1 ? group_->images : group_->turns;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    for (std::int64_t n = turn; n < group_->images; n += stride) {
+      group_chunk(plan, chunk, n, part);
+      if (part + 1 == parts) finish_chunk(plan, chunk);
+    }
   }
 }
 
@@ -161,14 +168,6 @@ SramView Walk::group_view(int index, std::int64_t n) const {
   return view;
 }
 
-/// How the engines share all chunks of the layer: as is best for one in the middle.
-EngineSplit Walk::member_split(const GroupPlan& plan, const Layer& l, int id) {
-  if (l.kind != LayerKind::conv) return EngineSplit::none;
-  const std::int64_t rows = chunk_rows(plan, l, id);
-  const std::int64_t first = (l.out.h - rows) / 2;
-  return best_split(l, graph_, {0, {first, first + rows}, {0, l.out.c}}, plan.together > 1, cost_).split;
-}
-
 /// The layer's constants, once.
 void Walk::open_member(const GroupPlan& plan, int id) {
   Group::Member& member = group_->members[static_cast<std::size_t>(id - plan.first)];
@@ -177,7 +176,7 @@ void Walk::open_member(const GroupPlan& plan, int id) {
   const Rows channels{0, l.out.c};
   member.loaded = true;
   member.plan.params_whole = true;
-  member.plan.split = member_split(plan, l, id);
+  member.plan.split = member_split(plan, l, graph_, id, cost_);
   member.whole = load_whole(id, 0, member.plan, channels);
   member.constants = load_constants(id, 0, member.plan, channels, &member.whole);
   import_resident(id);
@@ -189,7 +188,7 @@ void Walk::open_member(const GroupPlan& plan, int id) {
   member.note.split = split_name(member.plan.split);
 }
 
-void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t n) {
+void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t n, std::int64_t part) {
   Group& g = *group_;
   if (chunk.load) {
     const Root& root = graph_.roots[static_cast<std::size_t>(chunk.root)];
@@ -205,15 +204,15 @@ void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int6
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
   Group::Member& member = g.members[static_cast<std::size_t>(id - plan.first)];
   const Rows channels{0, l.out.c};
-  const bool begins = chunk.rows.first == 0 && n % engine_images(l.out.n, chip_) == 0;
-  open_member(plan, id);
+  const bool begins = chunk.rows.first == 0 && part == 0 && n % engine_images(l.out.n, chip_) == 0;
   if (member.note.output_address < 0) {
     member.note.output_address = group_view(l.output_root, n).line * chip_.sram.line_bytes;
   }
   const Tile tile{n, chunk.rows, channels};
-  if (l.kind == LayerKind::conv) {
-    const EngineSplit split = member.plan.split;
-    member.note.estimate += static_cast<Cycles>(split_cycles(l, graph_, tile, split, cost_));
+  if (part > 0) {
+    // counted with the first
+  } else if (l.kind == LayerKind::conv) {
+    member.note.estimate += static_cast<Cycles>(split_cycles(l, graph_, tile, member.plan.split, cost_));
   } else {
     member.note.estimate += cost_.edp(edp_geometry(l, graph_, tile));
   }
@@ -223,8 +222,8 @@ void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int6
   const SramView out = group_view(l.output_root, n);
   // Engines with images of their own meet where both wait for the layer's weights, then go on by themselves.
   stagger_ = choices_.stagger && (!by_images(member.plan.split) || begins);
-  body(id, 0, member.plan, tile, in, out, member.constants);
-  store_tile(id, 0, tile, out);
+  body(id, 0, member.plan, tile, part, in, out, member.constants);
+  if (part + 1 == tile_parts(l, tile, member.plan.split, chip_)) store_tile(id, 0, tile, out);
 }
 
 /// Releases what the chunk was the last to use.

@@ -14,7 +14,8 @@ namespace {
 constexpr double kTileOverhead = 60;
 constexpr double kIssueOverhead = 10;  // the part of it that the blocks' cost functions do not hold
 constexpr double kLoadOverhead = 50;
-constexpr double kRowsMeeting = 1.1;  // of the cycles of engines that share a tile by rows, bank conflicts included
+constexpr double kRowsMeeting = 1.1;    // of the cycles of engines that share a tile by rows, bank conflicts included
+constexpr std::int64_t kCopyPart = 32;  // of the SRAM that weights take of which each engine has a copy
 // Share of the first piece's load and of a tile's time that is not hidden under a neighbour on the same unit.
 constexpr double kFirstPiece = 0.1;
 // Plans whose compute time is asked from the cost functions after the ranking by estimates.
@@ -174,8 +175,15 @@ class Planner {
     const std::int64_t tc = c.plan.tile_channels;
     const Rows first_rows{site_.rows.first, std::min(site_.rows.first + th, site_.rows.end)};
     const Rows first_channels{site_.channels.first, std::min(site_.channels.first + tc, site_.channels.end)};
-    const SplitChoice choice = best_split(layer_, graph_, {0, first_rows, first_channels}, true, cost_);
+    // Engines side by side hold what belongs to their tiles at the same time.
+    const bool images = !site_.streams() && c.plan.channels_outer;
+    const SplitChoice choice = best_split(layer_, graph_, {0, first_rows, first_channels}, images, cost_);
     c.plan.split = choice.split;
+    if (choice.split == EngineSplit::copied) {
+      const std::int64_t bytes =
+          constants_.weight_offset(first_channels.end) - constants_.weight_offset(first_channels.first);
+      c.plan.buffers.push_back((chip_.conv.engines - 1) * ceil_div(bytes, chip_.sram.line_bytes));
+    }
     c.compute_tile = choice.cycles;
     c.compute = 0;
     const std::int64_t full_rows = site_.rows.count() / th, full_channels = site_.channels.count() / tc;
@@ -232,7 +240,7 @@ class Planner {
     if (engines == 1) return alone;
     double best = alone;
     const std::int64_t granule = channel_granule(layer_, chip_);
-    if (site_.images > 1) {
+    if (site_.images > 1 && !site_.streams()) {
       best = alone * image_share(layer_, chip_);
       split = EngineSplit::images;
     }
@@ -374,10 +382,17 @@ const char* split_name(EngineSplit split) {
       return "channels";
     case EngineSplit::images:
       return "images";
+    case EngineSplit::copied:
+      return "images, weights copied";
     case EngineSplit::crossed:
       return "images, channels crossed";
   }
   return "none";
+}
+
+std::int64_t tile_parts(const Layer& layer, const Tile& tile, EngineSplit split, const isa::ChipConfig& chip) {
+  if (split != EngineSplit::crossed) return 1;
+  return static_cast<std::int64_t>(engine_pieces(layer, tile, split, chip).size());
 }
 
 std::vector<EnginePiece> engine_pieces(const Layer& layer, const Tile& tile, EngineSplit split,
@@ -432,6 +447,16 @@ double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& til
   return static_cast<double>(longest);
 }
 
+namespace {
+
+/// A copy of the weights for each engine is a small part of the SRAM, and of whole lines.
+bool can_copy(const Layer& layer, const isa::ChipConfig& chip) {
+  const semantics::WeightLayout layout = weight_layout(layer, chip);
+  return !layout.packed() && layout.sram_bytes() * kCopyPart <= chip.sram.banks * chip.sram.size_bytes;
+}
+
+}  // namespace
+
 SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, bool images, UnitCost& cost) {
   SplitChoice best{EngineSplit::none, kNoPlan};
   const auto consider = [&](EngineSplit split, double meeting) {
@@ -440,12 +465,20 @@ SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& 
   };
   if (images && layer.out.n > 1 && cost.chip().conv.engines > 1) {
     consider(EngineSplit::images, 1.0);
+    if (can_copy(layer, cost.chip())) consider(EngineSplit::copied, 1.0);
     consider(EngineSplit::crossed, 1.0);
   }
   consider(EngineSplit::none, 1.0);
   consider(EngineSplit::rows, kRowsMeeting);
   consider(EngineSplit::channels, 1.0);
   return best;
+}
+
+EngineSplit member_split(const GroupPlan& plan, const Layer& layer, const LayerGraph& graph, int id, UnitCost& cost) {
+  if (layer.kind != LayerKind::conv) return EngineSplit::none;
+  const std::int64_t rows = chunk_rows(plan, layer, id);
+  const std::int64_t first = (layer.out.h - rows) / 2;
+  return best_split(layer, graph, {0, {first, first + rows}, {0, layer.out.c}}, plan.together > 1, cost).split;
 }
 
 std::vector<Rows> cut(const Rows& range, std::int64_t parts, std::int64_t granule) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/schedule/constants.hpp"
+#include "compiler/schedule/group.hpp"
 #include "compiler/schedule/layer_graph.hpp"
 #include "compiler/schedule/tile.hpp"
 #include "compiler/schedule/unit_cost.hpp"
@@ -36,11 +37,12 @@ struct LayerSite {
                                    std::int64_t sram_lines);
 
 /// How the engines share a layer: not at all (tiles in turn), each tile by rows or by output channels, or by images,
-/// each engine with images of its own, which lie in other banks. `crossed`: by images, and every engine begins with
-/// another part of the output channels, so that they read different weights.
-enum class EngineSplit : std::uint8_t { none, rows, channels, images, crossed };
+/// each engine with images of its own, which lie in other banks. By images also `copied`: each with a copy of the
+/// weights, and `crossed`: every engine begins with another part of the output channels, so that they read different
+/// weights.
+enum class EngineSplit : std::uint8_t { none, rows, channels, images, copied, crossed };
 [[nodiscard]] constexpr bool by_images(EngineSplit split) {
-  return split == EngineSplit::images || split == EngineSplit::crossed;
+  return split == EngineSplit::images || split == EngineSplit::copied || split == EngineSplit::crossed;
 }
 [[nodiscard]] const char* split_name(EngineSplit split);
 
@@ -67,6 +69,10 @@ struct LayerPlan {
 /// Cycles of what cannot be run.
 inline constexpr double kNoPlan = 1e300;
 
+/// In how many parts, one behind the other, an engine does a tile.
+[[nodiscard]] std::int64_t tile_parts(const Layer& layer, const Tile& tile, EngineSplit split,
+                                      const isa::ChipConfig& chip);
+
 /// A part of a convolution's tile and the engine that takes it; -1: whichever's turn it is.
 struct EnginePiece {
   Tile tile;
@@ -85,6 +91,10 @@ struct SplitChoice {
 /// `images`: the engines may have images of their own.
 [[nodiscard]] SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, bool images,
                                      UnitCost& cost);
+
+/// How the engines share all chunks of layer `id` of a group: as is best for one in the middle.
+[[nodiscard]] EngineSplit member_split(const GroupPlan& plan, const Layer& layer, const LayerGraph& graph, int id,
+                                       UnitCost& cost);
 
 /// Cuts a range into `parts` pieces at multiples of `granule` from its start, as even as that allows; no empty pieces.
 [[nodiscard]] std::vector<Rows> cut(const Rows& range, std::int64_t parts, std::int64_t granule);

@@ -16,17 +16,22 @@ std::uint8_t base_of(isa::BufferKind kind) { return isa::base_register_of(kind);
 struct ImageRows {
   std::int64_t n = 0;
   Rows rows;
+  std::int64_t part = 0;  // of tile_parts
+  bool last = true;       // part
 };
 
-/// All images' row tiles in the order in which they are made: image after image, or those that the engines have at a
-/// time side by side.
-std::vector<ImageRows> image_rows(const Layer& layer, const std::vector<Rows>& row_tiles, EngineSplit split,
-                                  const isa::ChipConfig& chip) {
+/// All images' row tiles, with these channels, in the order in which they are made: image after image, or those that
+/// the engines have at a time side by side.
+std::vector<ImageRows> image_rows(const Layer& layer, const std::vector<Rows>& row_tiles, const Rows& channels,
+                                  EngineSplit split, const isa::ChipConfig& chip) {
   std::vector<ImageRows> order;
   const std::int64_t stride = by_images(split) ? engine_images(layer.out.n, chip) : layer.out.n;
   for (std::int64_t first = 0; first < stride; ++first) {
     for (const Rows& rows : row_tiles) {
-      for (std::int64_t n = first; n < layer.out.n; n += stride) order.push_back({n, rows});
+      const std::int64_t parts = tile_parts(layer, {first, rows, channels}, split, chip);
+      for (std::int64_t part = 0; part < parts; ++part) {
+        for (std::int64_t n = first; n < layer.out.n; n += stride) order.push_back({n, rows, part, part + 1 == parts});
+      }
     }
   }
   return order;
@@ -276,6 +281,7 @@ std::string Walk::smallest_tile(int id, LayerSite site) const {
     if (constants.table_bytes > 0) names.emplace_back("table");
   }
   if (!site.output_resident) names.emplace_back("rows of the result");
+  if (least.split == EngineSplit::copied) names.emplace_back("copies of the weights");
   std::string text = "its smallest tile holds ";
   std::int64_t lines = 0;
   for (std::size_t i = 0; i < least.buffers.size(); ++i) {
@@ -336,7 +342,9 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
     }
     return operands;
   };
-  const auto run_tile = [&](const Tile& tile, std::vector<Loaded>& operands, const ConstantTile& constants) {
+  const auto run_tile = [&](const ImageRows& pass, const Rows& tile_channels, std::vector<Loaded>& operands,
+                            const ConstantTile& constants) {
+    const Tile tile{pass.n, pass.rows, tile_channels};
     std::vector<SramView> in;
     for (const Loaded& operand_tile : operands) in.push_back(operand_tile.view);
     SramView out;
@@ -353,8 +361,8 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
       range = take(id, core, blocks * out.block_lines, Fit::oldest, "a tile of the result");
       out.line = range.first;
     }
-    body(id, core, plan, tile, in, out, constants);
-    store_tile(id, core, tile, out);
+    body(id, core, plan, tile, pass.part, in, out, constants);
+    if (pass.last) store_tile(id, core, tile, out);
     release(core, range);
   };
   const auto drop = [&](std::vector<Loaded>& operands) {
@@ -369,18 +377,17 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
     if (!imported) import_resident(id);
     imported = true;
   };
-  const std::vector<ImageRows> passes = image_rows(l, row_tiles, plan.split, chip_);
   std::vector<std::int64_t> loaded_until;  // by image
   if (plan.channels_outer || channel_tiles.size() == 1) {
     for (const Rows& tile_channels : channel_tiles) {
       ConstantTile constants = load_constants(id, core, plan, tile_channels, &whole);
       import_once();
       loaded_until.assign(static_cast<std::size_t>(l.out.n), 0);
-      for (const ImageRows& pass : passes) {
+      for (const ImageRows& pass : image_rows(l, row_tiles, tile_channels, plan.split, chip_)) {
         std::int64_t& until = loaded_until[static_cast<std::size_t>(pass.n)];
         std::vector<Loaded> operands = load_operands(pass.n, pass.rows, tile_channels, until);
         until = input_rows(l, pass.rows).end;
-        run_tile({pass.n, pass.rows, tile_channels}, operands, constants);
+        run_tile(pass, tile_channels, operands, constants);
         drop(operands);
       }
       drop_constants(constants);
@@ -388,13 +395,13 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
   } else {
     import_once();
     loaded_until.assign(static_cast<std::size_t>(l.out.n), 0);
-    for (const ImageRows& pass : passes) {
+    for (const ImageRows& pass : image_rows(l, row_tiles, channels, plan.split, chip_)) {
       std::int64_t& until = loaded_until[static_cast<std::size_t>(pass.n)];
       std::vector<Loaded> operands = load_operands(pass.n, pass.rows, channels, until);
       until = input_rows(l, pass.rows).end;
       for (const Rows& tile_channels : channel_tiles) {
         ConstantTile constants = load_constants(id, core, plan, tile_channels, &whole);
-        run_tile({pass.n, pass.rows, tile_channels}, operands, constants);
+        run_tile(pass, tile_channels, operands, constants);
         drop_constants(constants);
       }
       drop(operands);

@@ -87,23 +87,23 @@ class Walk {
     struct Weights {
       LineRange range{-1, 0};
       Rows channels;
+      std::int64_t engine = -1;  // whose copy it is; -1: all read it
     };
-    std::vector<Weights> weights;  // one part; or one an engine, in banks of their own where they share by channels
+    std::vector<Weights> weights;  // one part; or one an engine, in banks of their own
     LineRange params{-1, 0}, table{-1, 0};
     std::int64_t first_param_channel = 0;
-    /// The part that holds the channels.
-    [[nodiscard]] const Weights& of(const Rows& channels) const;
+    /// The part that holds the channels for an engine.
+    [[nodiscard]] const Weights& of(const Rows& channels, std::int64_t engine) const;
   };
 
   void run_one(int id);
   void layer(int id);
   void group(const GroupPlan& plan);
   void group_images(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t turn);
-  void group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t n);
+  void group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t n, std::int64_t part);
   void open_member(const GroupPlan& plan, int id);
   void place_buffers(const GroupPlan& plan);
   [[nodiscard]] SramView group_view(int root, std::int64_t n) const;
-  [[nodiscard]] EngineSplit member_split(const GroupPlan& plan, const Layer& layer, int id);
   void open_group(const GroupPlan& plan);
   void finish_chunk(const GroupPlan& plan, const GroupChunk& chunk);
   void host(int id);
@@ -130,13 +130,14 @@ class Walk {
   ConstantTile load_constants(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels,
                               const ConstantTile* whole);
   void load_weights(int id, std::uint8_t core, const Rows& channels, ConstantTile& tile);
+  void copy_weights(int id, std::uint8_t core, ConstantTile& tile);
   ConstantTile load_whole(int id, std::uint8_t core, const LayerPlan& plan, const Rows& channels);
   Loaded load_operand(int id, std::uint8_t core, std::size_t operand, std::int64_t n, const Rows& rows,
                       const Rows& channels, std::int64_t loaded_until);
   void load_rows(int id, std::uint8_t core, int root, std::int64_t n, const Rows& rows, const Rows& channels,
                  const SramView& view, bool halo);
-  void body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& tile, const std::vector<SramView>& in,
-            const SramView& out, const ConstantTile& constants);
+  void body(int id, std::uint8_t core, const LayerPlan& plan, const Tile& tile, std::int64_t part,
+            const std::vector<SramView>& in, const SramView& out, const ConstantTile& constants);
   [[nodiscard]] Cycles stagger(const isa::Conv& conv, EngineSplit split) const;
   void conv_body(int id, std::uint8_t core, const Tile& tile, const std::vector<SramView>& in, const SramView& out,
                  const ConstantTile& constants, std::int64_t engine);

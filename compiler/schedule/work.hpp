@@ -20,6 +20,9 @@ struct WorkItem {
   Bytes useful_bytes = 0;                   // LOAD, STORE
   std::string tile;
   Cycles delay = 0;  // between what it waits for and its start
+  // SRAM address of what the core's queues take in turns, in program order, although they only read it: its bank gives
+  // one line a cycle. -1: nothing.
+  std::int64_t in_turn = -1;
   decltype(isa::Instruction::body) body;
 };
 
