@@ -33,7 +33,8 @@ struct HandMadeRun {
     load.row_bytes = 64;
     load.group_bytes = 64;
     for (auto& dim : load.dims) dim.count = 1;
-    isa::Section section{"npu0", -1, {}};
+    isa::Section section;
+    section.name = "npu0";
     for (const auto& [queue, body] : {std::pair<std::uint8_t, isa::Instruction>{kLoad, {{}, load}},
                                       std::pair<std::uint8_t, isa::Instruction>{kConv0, {{}, conv}}}) {
       isa::QueueStream stream{0, queue, {}, {}};
