@@ -53,22 +53,25 @@ Bytes DramPath::head_part_bytes(const Burst& burst) const {
 void DramPath::offer(ChannelState& channel, int index, bool write) const {
   if (channel.credits[write ? 1 : 0] == 0) return;
   const int count = static_cast<int>(ports_.size() + sources_.size());
-  const auto distance = [&](int i) { return (i - channel.first + count) % count; };
+  const auto distance = [&](int i) { return i - channel.first + (i < channel.first ? count : 0); };
   if (channel.candidate == kNobody || distance(index) < distance(channel.candidate)) channel.candidate = index;
+}
+
+void DramPath::take_credits(Cycles now) {
+  next_return_ = kNever;
+  for (ChannelState& channel : channels_) {
+    for (std::size_t w = 0; w < 2; ++w) {
+      std::deque<Cycles>& returns = channel.returns[w];
+      for (; !returns.empty() && returns.front() <= now; returns.pop_front()) ++channel.credits[w];
+      if (!returns.empty()) next_return_ = std::min(next_return_, returns.front());
+    }
+  }
 }
 
 void DramPath::advance(Cycles now) {
   now_ = now;
   catch_up(now);
-  for (ChannelState& channel : channels_) {
-    channel.candidate = kNobody;
-    for (std::size_t w = 0; w < 2; ++w) {
-      while (!channel.returns[w].empty() && channel.returns[w].front() <= now) {
-        channel.returns[w].pop_front();
-        ++channel.credits[w];
-      }
-    }
-  }
+  if (next_return_ <= now) take_credits(now);
   // Every port (or the cache on their behalf) and source offers its head request; every channel takes one a cycle.
   const int count = static_cast<int>(ports_.size());
   if (cache_) {
@@ -100,7 +103,8 @@ void DramPath::advance(Cycles now) {
     } else {
       dispatch(now, channel.candidate, channel);
     }
-    channel.first = (channel.candidate + 1) % (count + static_cast<int>(sources_.size()));
+    channel.first = channel.candidate + 1 == count + static_cast<int>(sources_.size()) ? 0 : channel.candidate + 1;
+    channel.candidate = kNobody;
   }
   if (cache_) offer_to_banks(now);
 }
@@ -262,7 +266,9 @@ void DramPath::forget() {
 
 void DramPath::on_issued(dram::Request& request) {
   ChannelState& channel = channels_[static_cast<std::size_t>(request.channel)];
-  channel.returns[request.write ? 1 : 0].push_back(crossing_.response_arrival(request.issued));
+  const Cycles back = crossing_.response_arrival(request.issued);
+  channel.returns[request.write ? 1 : 0].push_back(back);
+  next_return_ = std::min(next_return_, back);
   if (request.write || request.source >= static_cast<int>(ports_.size())) {
     free_writes_.push_back(&request);
     return;

@@ -87,11 +87,12 @@ class DramPath final : private dram::ChannelListener {
     StateHistory history{kNobody};              // in DRAM clocks: port served last, or refresh
     int server = kNobody;                       // port served last
     int first = 0;                              // round robin
-    int candidate = kNobody;
-    std::deque<Outgoing> outgoing;  // with a cache
+    int candidate = kNobody;                    // in this cycle, while ports and sources offer
+    std::deque<Outgoing> outgoing;              // with a cache
   };
 
   [[nodiscard]] Bytes head_part_bytes(const Burst& burst) const;
+  void take_credits(Cycles now);
   void offer(ChannelState& channel, int index, bool write) const;
   void dispatch(Cycles now, int port_index, ChannelState& channel);
   void dispatch_background(Cycles now, BackgroundSource& source, int index, ChannelState& channel);
@@ -123,6 +124,7 @@ class DramPath final : private dram::ChannelListener {
   dram::DramSystem dram_;
   std::vector<PortState> ports_;
   std::vector<ChannelState> channels_;
+  Cycles next_return_ = kNever;                        // no credit comes back before
   std::deque<std::unique_ptr<dram::Request>> writes_;  // posted: outlive their burst
   std::vector<dram::Request*> free_writes_;
   std::vector<BackgroundSource> sources_;

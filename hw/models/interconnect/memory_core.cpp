@@ -63,6 +63,7 @@ Cycles MemoryCore::next_event() const {
   Cycles next = dram_ ? dram_->next_event() : kNever;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     const Port& port = ports_[i];
+    if (port.bursts.empty() && !port.held) continue;
     if (!dram_ && port.fifo_count > 0) next = std::min(next, std::max(now_, fifo_head(port).handshake) + 1);
     next = std::min(next, next_delivery(port, static_cast<int>(i)));
     if (port.held && port.fifo_count < config_.queue_depth) {
@@ -84,7 +85,9 @@ void MemoryCore::advance(Cycles now) {
   // 2. At most one R beat or B a port.
   const int count = ports();
   for (int i = 0; i < count; ++i) {
-    const Cycles at = next_delivery(ports_[static_cast<std::size_t>(i)], i);
+    const Port& port = ports_[static_cast<std::size_t>(i)];
+    if (port.bursts.empty()) continue;
+    const Cycles at = next_delivery(port, i);
     TESSERA_CHECK(at >= now, "port ", i, " should have been served in cycle ", at, ", it is ", now);
     if (at == now) deliver(now, i);
   }

@@ -41,6 +41,8 @@ void Sram::on_claims() {
 void Sram::on_requests() {
   if (options_.ideal) {
     decision_.granted = static_cast<PortMask>((1u << kSramPorts) - 1);
+  } else if ((asking_ & (asking_ - 1)) == 0) {
+    decision_ = {asking_, 0};  // alone in this cycle
   } else {
     const Cycles n = now_cycle();
     decision_ = arbiter_.decide(requests_, asking_, [&](int port) {
