@@ -34,9 +34,15 @@ ImportPlan import_plan(const Root& root, bool nchw, const isa::ChipConfig& chip,
   const std::int64_t block = chip.layout.channel_block / root.columns;  // channels of the image in a block
   const std::int64_t row_lines = ceil_div(root.shape.w, pixels);
   const auto channels = static_cast<double>(image.c);
-  const double beats = channels * static_cast<double>(image.w) / dram_bytes_per_cycle;
+  // Rows that follow each other on both sides are one; else each takes whole beats.
+  const auto beats = [&](std::int64_t piece) {
+    const std::int64_t beat = chip.axi.data_bytes;
+    const bool together = image.w % piece == 0 || image.w % beat == 0;
+    const std::int64_t bytes = together ? image.w : round_up(image.w, beat) + beat / 2;
+    return channels * static_cast<double>(bytes) / dram_bytes_per_cycle;
+  };
   ImportPlan best;
-  best.load = std::max(beats, channels * static_cast<double>(row_lines));
+  best.load = std::max(beats(pixels * root.columns), channels * static_cast<double>(row_lines));
   if (!nchw || image.h * image.w == 1) return best;
   const ImportPlan by_load = best;
   const std::int64_t unit = pixels * root.columns;  // columns of a line of the map
@@ -46,7 +52,7 @@ ImportPlan import_plan(const Root& root, bool nchw, const isa::ChipConfig& chip,
       ImportPlan plan;
       plan.channels = k;
       plan.columns = g;
-      plan.load = std::max(beats, channels * static_cast<double>(segments(image.w, g, chip.axi.data_bytes)));
+      plan.load = std::max(beats(g), channels * static_cast<double>(segments(image.w, g, chip.axi.data_bytes)));
       plan.reorder = channels / static_cast<double>(k) * static_cast<double>(row_lines);
       if (kReorderGain * plan.load > by_load.load || plan.cycles() >= by_load.load) continue;
       const bool cheaper = plan.cycles() < best.cycles() || (plan.cycles() == best.cycles() && plan.load < best.load);

@@ -1,5 +1,6 @@
 // Imports: LOADs and REORDERs that bring rows of an image in DRAM into a map.
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/schedule/dma_pieces.hpp"
 #include "compiler/schedule/import_plan.hpp"
@@ -11,6 +12,8 @@
 namespace tessera::compiler {
 namespace {
 
+constexpr std::int64_t kFirstParts = 4;    // of the first rows that REORDER places, if they are long enough
+constexpr double kFirstPart = 1000;        // cycles
 constexpr std::int64_t kImportChunks = 8;  // LOADs of a graph input that stays in SRAM, so that its reader starts early
 
 /// Rows of the channels of one block, in raw lines and in the map.
@@ -93,9 +96,11 @@ void Walk::import_rows(int id, std::uint8_t core, int index, std::int64_t n, con
   const std::int64_t row_lines =
       plan.by_reorder() ? map.shape.c / plan.channels * ceil_div(map.shape.w, plan.columns) : 0;
   for (Rows part{rows.first, rows.first}; part.end < rows.end; part.first = part.end) {
-    // The next rows come while REORDER places these.
+    // The next rows come while REORDER places these; the first are few, since everybody waits for them.
     const std::int64_t fit = plan.by_reorder() ? spaces_[core].largest_free() / 2 / row_lines : 0;
-    part.end = fit > 0 ? std::min(rows.end, part.first + fit) : rows.end;
+    const auto few = static_cast<std::int64_t>(std::ceil(kFirstPart / std::max(1.0, plan.reorder)));
+    const std::int64_t most = rows.first == 0 && n == 0 ? std::max(few, ceil_div(rows.count(), kFirstParts)) : fit;
+    part.end = fit > 0 ? std::min(rows.end, part.first + std::min(fit, most)) : rows.end;
     if (fit > 0) {
       import_reordered(id, core, root, n, part, plan, to);
     } else {
