@@ -18,7 +18,7 @@ constexpr std::size_t kFreePlacements = 4;                // new maps of a group
 constexpr double kChunkOverhead = 40;                     // cycles of an instruction beside its work
 // By level: the part that is gained of the cycles that more rows at once can gain.
 constexpr std::array<double, 8> kGains = {1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0};
-constexpr int kFrontLevel = 3;       // of layers in front of those that run whole images
+constexpr int kFrontLevel = 5;       // of layers in front of those that run whole images
 constexpr double kLeastGain = 0.99;  // of a layer's cycles, for a further choice
 constexpr double kSeam = 0.05;       // of work on other units, that is not hidden
 constexpr double kLedSeam = 0.025;   // of it, where some layers are a step ahead
@@ -252,8 +252,9 @@ double FusionSearch::rows_lines(int id, std::int64_t rows) const {
 
 /// From one row at a time on, whichever layer gains most cycles for the lines it takes makes more rows at once, until
 /// the level's part of all that can be gained is.
-GroupPlan FusionSearch::group_plan(int first, int end, int level, std::int64_t together) {
-  GroupPlan plan;
+const GroupPlan& FusionSearch::group_plan(int first, int end, int level, std::int64_t together) {
+  GroupPlan& plan = group_plans_[{first, end, level, static_cast<int>(together)}];
+  if (!plan.rows.empty()) return plan;
   plan.first = first;
   plan.end = end;
   plan.level = level;

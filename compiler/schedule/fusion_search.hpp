@@ -77,7 +77,7 @@ class FusionSearch {
   [[nodiscard]] std::int64_t map_lines(int root) const { return map_lines_[static_cast<std::size_t>(root)]; }
   [[nodiscard]] double map_bytes(int root) const;
   [[nodiscard]] std::vector<int> touched(int first, int end) const;
-  [[nodiscard]] GroupPlan group_plan(int first, int end, int level, std::int64_t together);
+  const GroupPlan& group_plan(int first, int end, int level, std::int64_t together);
   [[nodiscard]] GroupPlan whole_maps_plan(int first, int end);
   [[nodiscard]] int lead_layer(int first, int end) const;
   [[nodiscard]] std::int64_t buffered_lines(const GroupPlan& plan, const GroupFact& fact,
@@ -123,8 +123,9 @@ class FusionSearch {
   UnitCost& cost_;
   const isa::ChipConfig& chip_;
   FusionOptions options_;
-  std::vector<std::int64_t> map_lines_;            // by root, whole
-  std::map<std::array<int, 6>, GroupFact> facts_;  // first, end, level, ahead, together, lead
+  std::vector<std::int64_t> map_lines_;                  // by root, whole
+  std::map<std::array<int, 4>, GroupPlan> group_plans_;  // first, end, level, together
+  std::map<std::array<int, 6>, GroupFact> facts_;        // first, end, level, ahead, together, lead
   std::map<LayerKey, std::vector<LayerPlan>> plans_;
   std::map<std::tuple<int, std::int64_t, std::int64_t, std::int64_t>, double> chunk_cycles_;  // layer, rows, together
   std::map<std::pair<int, std::int64_t>, std::vector<ChunkRows>> chunk_choices_;              // layer, together

@@ -79,7 +79,11 @@ void Walk::group(const GroupPlan& plan) {
 /// The chunk of all images of a turn: together, an image of each engine.
 void Walk::group_images(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t turn) {
   const Layer& l = graph_.layers[static_cast<std::size_t>(chunk.layer)];
-  open_member(plan, chunk.layer);  // of a load too: weights need not wait for what makes the rows
+  // Weights in front of rows, which may have to be made yet; but an input's rows are there.
+  const Root& root = graph_.roots[static_cast<std::size_t>(chunk.root)];
+  const bool input =
+      chunk.load && root.imported && graph_.images[static_cast<std::size_t>(root.image)].kind == isa::BufferKind::input;
+  if (!input) open_member(plan, chunk.layer);
   const EngineSplit split = group_->members[static_cast<std::size_t>(chunk.layer - plan.first)].plan.split;
   const std::int64_t parts = chunk.load ? 1 : tile_parts(l, {turn, chunk.rows, {0, l.out.c}}, split, chip_);
   const std::int64_t stride = plan.together == 1 ? group_->images : group_->turns;
