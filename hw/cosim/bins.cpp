@@ -112,8 +112,9 @@ Bins::Bins() {
   for (const std::uint8_t queue : kQueueOfUnit) {
     if (in_every_chip(queue)) add_unit(queue);
   }
-  for (const char* name : {"refused AR of fetch", "refused AR of load", "refused AW of store",
-                           "two waits on a semaphore", "two units on a bank", "three units on a bank", "stuck"}) {
+  for (const char* name :
+       {"refused AR of fetch", "refused AR of load", "refused AW of store", "two waits on a semaphore",
+        "two units on a bank", "three units on a bank", "stuck", "soft reset"}) {
     bins_[name] = 0;
   }
   for (std::size_t c = 1; c < isa::kFaultCauseValues; ++c) {

@@ -28,6 +28,7 @@ class Bins {
   void count_run(const hw::RunResult& run, const isa::ChipConfig& chip, const Coverage& coverage, bool faulted);
   void count_fault(isa::FaultCause cause) { ++bins_[std::string("fault ") + isa::to_string(cause)]; }
   void count_stuck() { ++bins_["stuck"]; }
+  void count_soft_reset() { ++bins_["soft reset"]; }
   void add(const Bins& other);
 
   /// Names in the order of the alphabet. A stall cause is filled when some unit spent 1 % of its cycles on it.

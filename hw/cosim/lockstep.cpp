@@ -16,6 +16,7 @@
 #include "hw/cosim/rtl_run.hpp"
 #include "hw/cosim/shrink.hpp"
 #include "hw/cosim/slice.hpp"
+#include "hw/cosim/wave.hpp"
 #include "hw/platform/platform.hpp"
 #include "hw/reference/reference.hpp"
 #include "isa/asm/assembler.hpp"
@@ -26,6 +27,9 @@ namespace {
 constexpr int kInstructionsAtLeast = 12;
 constexpr int kInstructionsAtMost = 48;
 constexpr std::uint64_t kFaultEvery = 8;
+constexpr std::uint64_t kEdgesEvery = 5;
+constexpr std::uint64_t kResetEvery = 16;
+constexpr Cycles kLatestReset = 4000;
 constexpr int kShrinkAttempts = 300;
 constexpr int kTimings = 3;  // of the model: the fastest counts
 
@@ -59,6 +63,7 @@ struct Side {
   hw::DramStorage dram;
   std::vector<std::uint8_t> sram;
   hw::RunResult result;
+  std::optional<Wave> wave;
   std::string end;  // fault or stuck, with place and cycle; empty: it ran to its end
   Cycles end_cycle = 0;
 };
@@ -84,6 +89,7 @@ class Lockstep {
     if (model_.end.empty()) {
       comparison.compare_runs();
       compare_memory(model_, "model", comparison);
+      if (options_.edges) compare_edges(comparison);
       if (options_.check_reference) compare_memory(run_reference(), "reference", comparison);
     }
     if (options_.every_way && model_.end.empty()) time_model(model_chip, comparison, result.cpu);
@@ -96,10 +102,11 @@ class Lockstep {
     result.coverage = rtl.coverage;
     const auto& refused = rtl.coverage.refused;
     result.programs_refused = std::accumulate(refused.begin(), refused.end(), std::int64_t{0}) > 0 ? 1 : 0;
-    result.bins.count_program(program_, chip_);
+    if (options_.soft_reset == 0) result.bins.count_program(program_, chip_);
     result.bins.count_run(rtl_.result, chip_, rtl.coverage, fault_.has_value());
     if (fault_) result.bins.count_fault(*fault_);
     if (stuck_) result.bins.count_stuck();
+    if (options_.soft_reset > 0 && options_.soft_reset < rtl_.result.cycles) result.bins.count_soft_reset();
     result.ended_early = model_.end.empty() ? 0 : 1;
     return result;
   }
@@ -120,6 +127,7 @@ class Lockstep {
   platform::RunOptions options_of(Side& side) {
     platform::RunOptions run;
     run.soft_reset = options_.soft_reset;
+    if (options_.edges) run.dram_observer = &side.wave.emplace(chip_);
     if (options_.host_step) {
       run.host_step = [this, &side](const isa::HostStep& step) { return options_.host_step(step, side.dram); };
     }
@@ -142,6 +150,9 @@ class Lockstep {
     model_.dram = prepared();
     platform::RunOptions run = options_of(model_);
     run.no_shortcuts = options_.no_shortcuts;
+    if (model_.wave) {
+      run.on_conflict = [this](int core, int queue, Cycles n) { model_.wave->on_conflict(core, queue, n); };
+    }
     run.end_run = [this](int, const std::vector<std::uint8_t>& sram) { model_.sram = sram; };
     try {
       model_.result = platform::run_program(program_, model_chip, layout_, model_.dram, run);
@@ -176,12 +187,18 @@ class Lockstep {
     seconds.no_shortcuts = fastest(false, true, 1);
   }
 
+  void compare_edges(Comparison& comparison) {
+    model_.wave->add_records(program_, model_.result);
+    const auto [model, rtl] = first_different_edge(*model_.wave, *rtl_.wave);
+    comparison.compare_ends(model, rtl);
+  }
+
   RtlRun run_rtl() {
     rtl_.dram = prepared();
     platform::RunOptions run = options_of(rtl_);
     // The RTL may lose its way: it gets some more cycles than the model needed.
     run.max_cycles = 2 * std::max(model_.result.cycles, model_.end_cycle) + 1000;
-    RtlRun rtl = run_on_rtl(program_, chip_, layout_, rtl_.dram, run);
+    RtlRun rtl = run_on_rtl(program_, chip_, layout_, rtl_.dram, run, rtl_.wave ? &*rtl_.wave : nullptr);
     if (rtl_.end.empty()) rtl_.end = rtl.failure;
     rtl_.result = std::move(rtl.result);
     rtl_.sram = std::move(rtl.sram);
@@ -237,7 +254,11 @@ RandomCase random_case(const std::string& chip, const std::vector<std::string>& 
   one.options.data_seed = seed;
   one.options.no_shortcuts = seed / 3 % 2 == 1;
   one.options.check_reference = seed % kFaultEvery != 0;
-  if (!one.options.check_reference) {
+  one.options.edges = one.options.check_reference && seed % kEdgesEvery == 1;
+  if (one.options.check_reference && seed % kResetEvery == kResetEvery / 2 + 1) {
+    one.options.soft_reset = random.between(1, kLatestReset);
+    one.options.check_reference = one.options.edges = false;  // only a part of the program runs
+  } else if (!one.options.check_reference) {
     const auto cause = static_cast<isa::FaultCause>(seed / kFaultEvery % isa::kFaultCauseValues);
     one.program = with_fault(std::move(one.program), one.chip, cause, random);
     one.options.scratch_outside = cause == isa::FaultCause::bus_error;

@@ -52,6 +52,7 @@ struct LockstepOptions {
   bool no_shortcuts = false;     // of the model
   Cycles soft_reset = 0;         // not 0: in this cycle of both
   bool every_way = false;        // the model runs timing-only and with no_shortcuts too, for their time: same cycles
+  bool edges = false;            // those of all signals of a wave are compared
   bool scratch_outside = false;  // the scratch buffer lies behind the end of the DRAM: bus errors
 };
 

@@ -151,7 +151,11 @@ void random_chain(const isa::ChipConfig& chip, Random& random, const Window& win
 /// The maps; `out` often takes the place of an operand that is as large (isa/README.md allows it).
 bool place_maps(const isa::ChipConfig& chip, Random& random, const Window& window, isa::Edp& e) {
   const bool pooled = e.mode != isa::EdpMode::elementwise;
-  const Map a = random_map(random, e.c, pooled ? e.in_h : e.h, pooled ? e.in_w : e.w, chip);
+  Map a = random_map(random, e.c, pooled ? e.in_h : e.h, pooled ? e.in_w : e.w, chip);
+  if (pooled && a.tensor.wrap_rows == 0 && random.chance(1, 3)) {
+    set(a.tensor.wrap_rows, e.in_h);
+    set(a.tensor.first_row, random.between(0, e.in_h - 1));
+  }
   const Map b = e.b_broadcast == 1 ? random_map(random, e.c, 1, 1, chip) : random_map(random, e.c, e.h, e.w, chip);
   const Map out = random_map(random, e.c, e.h, e.w, chip);
   const bool on_a = !pooled && random.chance(1, 4);
@@ -172,6 +176,18 @@ bool place_maps(const isa::ChipConfig& chip, Random& random, const Window& windo
   return true;
 }
 
+/// A circular map of pooling needs no more rows than the windows touch, fewer than it has.
+void shorten_ring(const isa::ChipConfig& chip, isa::Edp& e) {
+  isa::Instruction shorter;
+  shorter.body = e;
+  auto& map = std::get<isa::Edp>(shorter.body).a;
+  while (map.wrap_rows > map.first_row + 1) {
+    --map.wrap_rows;
+    if (semantics::find_field_fault(shorter, chip)) return;
+    e.a.wrap_rows = map.wrap_rows;
+  }
+}
+
 std::optional<isa::Edp> attempt(const isa::ChipConfig& chip, Random& random, const Window& window) {
   isa::Edp e;
   constexpr std::array<isa::EdpMode, 5> kModes = {isa::EdpMode::elementwise, isa::EdpMode::elementwise,
@@ -186,6 +202,8 @@ std::optional<isa::Edp> attempt(const isa::ChipConfig& chip, Random& random, con
   set(e.p_base, any_table(e) ? window.constants + random.between(0, chip.sram.line_bytes)
                              : place_constants(random, window, semantics::kAverageEntryBytes * entries_of(e)));
   if (!place_maps(chip, random, window, e)) return std::nullopt;
+  const bool pools = e.mode == isa::EdpMode::max_pool || e.mode == isa::EdpMode::average_pool;
+  if (pools && e.a.wrap_rows != 0 && random.chance(2, 3)) shorten_ring(chip, e);
   isa::Instruction instruction;
   instruction.body = e;
   if (semantics::find_fault(instruction, chip, {})) return std::nullopt;

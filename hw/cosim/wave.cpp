@@ -1,6 +1,7 @@
 #include "hw/cosim/wave.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -175,6 +176,31 @@ std::vector<Wave::Signal> Wave::signals() const {
   for (const Signal& signal : signals_) out.push_back({signal.name, signal.width, in_order(signal.changes)});
   std::sort(out.begin(), out.end(), [](const Signal& a, const Signal& b) { return a.name < b.name; });
   return out;
+}
+
+std::pair<std::string, std::string> first_different_edge(const Wave& model, const Wave& rtl) {
+  const std::vector<Wave::Signal> a = model.signals(), b = rtl.signals();
+  TESSERA_CHECK(a.size() == b.size(), "waves of ", a.size(), " and ", b.size(), " signals");
+  const auto text = [](const Wave::Signal& signal, std::size_t k) {
+    if (k >= signal.changes.size()) return detail::concat(signal.name, " does not change any more");
+    const Wave::Change& change = signal.changes[k];
+    return detail::concat(signal.name, " becomes ", change.value, " at ", change.time, " ps");
+  };
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  std::pair<std::string, std::string> edge;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto& x = a[i].changes;
+    const auto& y = b[i].changes;
+    std::size_t k = 0;
+    while (k < x.size() && k < y.size() && x[k] == y[k]) ++k;
+    std::int64_t at = first;
+    if (k < x.size()) at = std::min(at, x[k].time);
+    if (k < y.size()) at = std::min(at, y[k].time);
+    if (at >= first) continue;
+    first = at;
+    edge = {text(a[i], k), text(b[i], k)};
+  }
+  return edge;
 }
 
 }  // namespace tessera::cosim

@@ -77,4 +77,8 @@ class Wave : public dram::CommandObserver {
   std::vector<BusSignals> buses_;  // by DRAM channel
 };
 
+/// Of two waves with the same signals, the edge that comes first in time and only one of them has, as each side says
+/// it; two empty texts if there is none.
+[[nodiscard]] std::pair<std::string, std::string> first_different_edge(const Wave& model, const Wave& rtl);
+
 }  // namespace tessera::cosim

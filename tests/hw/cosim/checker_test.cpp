@@ -107,6 +107,16 @@ TEST(BinsOfInstructions, WantOperandsAtBothEndsOfTheScratchpad) {
   EXPECT_EQ(ends(), "first load, last store, ");
 }
 
+TEST(RandomLockstep, ResetsSomeProgramsInMidSection) {
+  LockstepResult all;
+  for (std::uint64_t seed = 9; seed <= 73; seed += 16) all.add(run_random_lockstep("tiny", {}, seed, 1), "");
+  EXPECT_EQ(all.first, "");
+  EXPECT_FALSE(has(all.bins.unfilled(), "soft reset"));
+  EXPECT_TRUE(has(Bins().unfilled(), "soft reset"));
+  // What a program would have done is not what it did.
+  EXPECT_TRUE(has(all.bins.unfilled(), "nop in load"));
+}
+
 TEST(BinsOfStalls, AreNotApplicableToAMemoryThatCannotHaveThem) {
   hw::RunResult run;
   run.units.emplace_back().name = "load";
