@@ -1,14 +1,14 @@
 """Line, branch and toggle coverage of the RTL by random programs in lock-step.
 
 usage: coverage_rtl.py --tessera COMMAND [--kind line|toggle] [--programs 200] [--first 1] [--chip tiny] [--jobs N]
-                       [--work FOLDER] [--all]
+                       [--work FOLDER] [--all] [--page]
 
 A copy of the sources is Verilated with --coverage-line or --coverage-toggle; each program writes its counts, which are
 added up over programs and instances. line: of the lines and branches (then, else, case item) of each file those that
 were run, then the others with their text. toggle: of the bits of each file's signals those that rose and fell, then the
 signals without any; --all lists those with some missing too. A line or branch that was not run and is not
-explained in docs/rtl_coverage.md ends the script with 1. Code that the chip's shape does not elaborate has no
-counts.
+explained in docs/rtl_coverage.md ends the script with 1. --page writes the figures into that page. Code that the
+chip's shape does not elaborate has no counts.
 """
 import argparse
 import collections
@@ -19,7 +19,7 @@ import re
 import sys
 import tempfile
 
-from rtl_copy import ROOT, Lockstep, copy_sources, patch, rtl_files
+from rtl_copy import ROOT, Lockstep, copy_sources, patch, rtl_files, write_part
 
 EXPLAINED = ROOT / "docs" / "rtl_coverage.md"
 PROGRAMS_OF_A_RUN = 10
@@ -34,9 +34,10 @@ def write_tree(tree, kind):
     copy_sources(tree)
     builder = ["hw/cosim/build_core.py"]
     # Verilator 5.006 splits a process and puts the counters of an unrolled loop behind it, where conditions are others.
-    flags = f'"-Wno-fatal", "-Wno-lint", "-fno-reorder", "-fno-split", "--coverage-{kind}", '
+    # -O3 would turn that on again: it comes first.
+    flags = f'"-O3", "-Wno-fatal", "-Wno-lint", "-fno-reorder", "-fno-split", "--coverage-{kind}", '
     flags += f'"--coverage-max-width", "{WIDEST}"'
-    patch(tree, builder, '"-Wall"', flags)
+    patch(tree, builder, '"-Wall", "-O3"', flags)
     patch(tree, builder, '"-DVM_COVERAGE=0"', '"-DVM_COVERAGE=1"')
     wrapper = ["hw/cosim/core_library.cpp", "hw/cosim/verilated_pins.hpp"]
     patch(tree, wrapper, "top_->final();", WRITE)
@@ -93,17 +94,34 @@ def numbers_of(lines):
         yield from range(int(first), int(last or first) + 1)
 
 
-def table(rows):
-    print(f"{'file':32} " + " ".join(f"{name:>16}" for name in rows[0][1]))
+def totals(rows):
     total = collections.defaultdict(lambda: [0, 0])
-    for file, columns in rows:
-        print(f"{file:32} " + " ".join(f"{c:>8}/{t:<7}" for c, t in columns.values()))
+    for _, columns in rows:
         for name, (covered, all_of_it) in columns.items():
             total[name][0] += covered
             total[name][1] += all_of_it
-    print(f"{'all':32} " + " ".join(f"{c:>8}/{t:<7}" for c, t in total.values()))
-    for name, (covered, all_of_it) in total.items():
+    return total
+
+
+def table(rows):
+    print(f"{'file':32} " + " ".join(f"{name:>16}" for name in rows[0][1]))
+    for file, columns in rows:
+        print(f"{file:32} " + " ".join(f"{c:>8}/{t:<7}" for c, t in columns.values()))
+    print(f"{'all':32} " + " ".join(f"{c:>8}/{t:<7}" for c, t in totals(rows).values()))
+    for name, (covered, all_of_it) in totals(rows).items():
         print(f"{name}: {covered} of {all_of_it} ({100 * covered / max(1, all_of_it):.2f} %)")
+
+
+def figures_part(options, rows, rest):
+    """What the page says of a run: totals, the files that are not whole, what else there is to say."""
+    whole = ", ".join(f"{c} of {t} {name} ({100 * c / max(1, t):.1f} %)" for name, (c, t) in totals(rows).items())
+    text = f"`{options.chip}`, {options.programs} programs from seed {options.first}: {whole}; {rest}.\n\n"
+    names = list(rows[0][1])
+    text += f"| file | {' | '.join(names)} |\n|{'---|' * (len(names) + 1)}\n"
+    for file, columns in rows:
+        if any(covered < all_of_it for covered, all_of_it in columns.values()):
+            text += f"| {file} | {' | '.join(f'{c} of {t}' for c, t in columns.values())} |\n"
+    return text
 
 
 def explained():
@@ -114,7 +132,7 @@ def explained():
     return {(file, text.replace("\\|", "|")) for file, text in rows}
 
 
-def report_lines(found):
+def report_lines(options, found):
     rows, missing = [], []
     for file in rtl_files():
         mine = {key: count for key, count in found.items() if key[0] == file.name}
@@ -137,10 +155,13 @@ def report_lines(found):
         why = "explained" if (file, text) in known else "NOT EXPLAINED"
         unexplained += why != "explained"
         print(f"{why}: {file}:{line} {comment}{' lines ' + covers if covers else ''}: {text}")
+    if options.page:
+        rest = f"{len(missing)} points were not run, {unexplained} of them without an explanation below"
+        write_part(EXPLAINED, "lines", figures_part(options, rows, rest))
     return 1 if unexplained else 0
 
 
-def report_toggles(found, everything):
+def report_toggles(options, found):
     rows, signals = [], collections.defaultdict(lambda: [0, 0])
     for file in rtl_files():
         mine = {key: count for key, count in found.items() if key[0] == file.name}
@@ -151,8 +172,12 @@ def report_toggles(found, everything):
             signal[1] += 1
     table(rows)
     for (file, line, name), (covered, bits) in sorted(signals.items()):
-        if covered == 0 or (everything and covered < bits):
+        if covered == 0 or (options.all and covered < bits):
             print(f"{covered}/{bits} bits toggled: {file}:{line} {name}")
+    if options.page:
+        still = sum(covered == 0 for covered, _ in signals.values())
+        rest = f"{still} of {len(signals)} signals did not toggle at all"
+        write_part(EXPLAINED, "toggles", figures_part(options, rows, rest))
     return 0
 
 
@@ -160,7 +185,7 @@ def run(options, work):
     write_tree(work / "tree", options.kind)
     found = points(measure(options, work / "tree"))
     print(f"{options.kind} coverage of {options.programs} random programs on {options.chip}, seed {options.first}")
-    return report_lines(found) if options.kind == "line" else report_toggles(found, options.all)
+    return report_lines(options, found) if options.kind == "line" else report_toggles(options, found)
 
 
 def main():
@@ -173,6 +198,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--work", type=pathlib.Path)
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--page", action="store_true")
     options = parser.parse_args()
     if options.work:
         sys.exit(run(options, options.work.absolute()))

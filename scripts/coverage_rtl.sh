@@ -4,6 +4,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -x build/tessera ] || scripts/build.sh
-run() { /usr/bin/python3 scripts/coverage_rtl.py --tessera "$PWD/build/tessera" "$@"; }
+run() { /usr/bin/python3 scripts/coverage_rtl.py --tessera "$PWD/build/tessera" --page "$@"; }
 run --kind toggle --chip micro --programs "${1:-200}"
 run --kind line --chip tiny --programs "${1:-200}"

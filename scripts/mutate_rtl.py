@@ -1,12 +1,13 @@
 """Draws mutations of the RTL, runs each in lock-step with the models, and says which random program catches it.
 
 usage: mutate_rtl.py --tessera COMMAND [--count 50] [--seed 1] [--programs 200] [--first 1] [--chip tiny] [--jobs N]
-                     [--only NUMBER,...] [--work FOLDER] [--draw]
+                     [--only NUMBER,...] [--work FOLDER] [--draw] [--page]
 
 All drawn mutations are in one copy of the sources (rtl_mutants.py), which is Verilated once; TESSERA_RTL_MUTANT selects
 one in a process. The kinds are drawn in equal numbers, and each from the files that have had the fewest. What
 docs/lockstep_mutants.md proves to be equivalent is replaced by another. Ends with 1 if under 95 % are caught, or if the
-unmutated copy differs from the models. --draw ends behind the list. The chip is a named one.
+unmutated copy differs from the models. --draw ends behind the list; --page writes the result into the page. The chip
+is a named one.
 """
 import argparse
 import concurrent.futures
@@ -20,7 +21,7 @@ import tempfile
 import time
 
 import rtl_mutants
-from rtl_copy import ROOT, Lockstep, copy_sources, patch, rtl_files
+from rtl_copy import ROOT, Lockstep, copy_sources, patch, rtl_files, write_part
 
 EXPLAINED = ROOT / "docs" / "lockstep_mutants.md"
 LEAST_CAUGHT = 0.95
@@ -190,6 +191,7 @@ def arguments():
     parser.add_argument("--only", type=lambda text: {int(n) for n in text.split(",")})
     parser.add_argument("--work", type=pathlib.Path)
     parser.add_argument("--draw", action="store_true")
+    parser.add_argument("--page", action="store_true")
     return parser.parse_args()
 
 
@@ -210,14 +212,29 @@ def prepare(options, tree):
             break
         draw.drop(bad)
     files = len({m.file for m in draw.drawn})
-    print(f"{len(draw.drawn)} of {draw.candidates} candidates, drawn with seed {options.seed} from {files} of "
-          f"{len(rtl_files())} files; drawn again: {refused} that Verilator refuses, {proved} proved equivalent",
-          flush=True)
-    return draw.drawn
+    about = (f"{len(draw.drawn)} of {draw.candidates} candidates, drawn with seed {options.seed} from {files} of "
+             f"{len(rtl_files())} files; drawn again: {refused} that Verilator refuses, {proved} proved equivalent")
+    print(about, flush=True)
+    return draw.drawn, about
+
+
+def result_part(options, about, verdicts):
+    """What the page says of a run: [(mutation, verdict)]."""
+    programs = [verdict[0] for _, verdict in verdicts if verdict]
+    first = sum(program == 1 for program in programs)
+    late = sorted({int(program) for program in programs if str(program).isdigit() and program != 1})
+    lost = sum(not str(program).isdigit() for program in programs)
+    lines = [f"{about}.", "",
+             f"Caught: {len(programs)} of {len(verdicts)} ({100 * len(programs) / len(verdicts):.0f} %) by "
+             f"{options.programs} programs on `{options.chip}`; {first} by the first program, "
+             f"{len(programs) - first - lost} by a later one (programs {', '.join(map(str, late)) or 'none'}), "
+             f"{lost} by the end of the process. Survivors:", ""]
+    rows = [f"- `{m.file}`: `{m.original}` to `{m.changed}`" for m, verdict in verdicts if not verdict]
+    return "\n".join(lines + (rows or ["None."]))
 
 
 def run(options, tree):
-    drawn = prepare(options, tree)
+    drawn, about = prepare(options, tree)
     if options.draw:
         print("\n".join(row(m, None) for m in drawn))
         return 0
@@ -226,12 +243,14 @@ def run(options, tree):
         return 1
     begin = time.monotonic()
     chosen = [m for m in drawn if not options.only or m.number in options.only]
-    survivors = []
+    verdicts = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for mutation, verdict in zip(chosen, pool.map(runner.catch, chosen)):
             print(row(mutation, verdict or ()), flush=True)
-            if not verdict:
-                survivors.append(mutation)
+            verdicts.append((mutation, verdict))
+    if options.page:
+        write_part(EXPLAINED, "result", result_part(options, about, verdicts))
+    survivors = [mutation for mutation, verdict in verdicts if not verdict]
     caught = len(chosen) - len(survivors)
     print(f"caught: {caught} of {len(chosen)} ({100 * caught / len(chosen):.0f} %) by {options.programs} programs, in "
           f"{time.monotonic() - begin:.0f} s")

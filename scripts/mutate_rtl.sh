@@ -4,4 +4,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -x build/tessera ] || scripts/build.sh
-exec /usr/bin/python3 scripts/mutate_rtl.py --tessera "$PWD/build/tessera" "$@"
+exec /usr/bin/python3 scripts/mutate_rtl.py --tessera "$PWD/build/tessera" --page "$@"

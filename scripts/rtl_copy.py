@@ -1,6 +1,8 @@
-"""A copy of the RTL's sources that is Verilated in their place (TESSERA_RTL_ROOT), and lock-step runs on it."""
+"""A copy of the RTL's sources that is Verilated in their place (TESSERA_RTL_ROOT), lock-step runs on it, and the part
+of a page that a script writes."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +27,17 @@ def patch(tree, names, old, new):
     if len(holders) != 1:
         sys.exit(f"'{old}' was expected in one of {', '.join(names)}")
     holders[0].write_text(holders[0].read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+
+
+def write_part(page, name, text):
+    """Replaces what stands between the page's two lines of that name."""
+    begin, end = f"<!-- {name}: written by the script -->", f"<!-- end of {name} -->"
+    old = page.read_text(encoding="utf-8")
+    if old.count(begin) != 1 or old.count(end) != 1:
+        sys.exit(f"'{begin}' and '{end}' were expected in {page}")
+    pattern = re.escape(begin) + ".*?" + re.escape(end)
+    new = re.sub(pattern, lambda _: f"{begin}\n{text.strip()}\n{end}", old, flags=re.DOTALL)
+    page.write_text(new, encoding="utf-8")
 
 
 class Lockstep:

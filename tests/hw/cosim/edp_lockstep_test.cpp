@@ -165,6 +165,26 @@ std::string refusal(const isa::Edp& edp) {
   return "no refusal";
 }
 
+TEST(EdpLockstep, RingsHoldTheRowsThatWindowsTouch) {
+  // Windows of two taps 8 rows apart, of which the map's 5 rows hold the first alone: rows 0 to 2 in a ring of 3. No
+  // window ends inside the map.
+  isa::Edp e = pooling(EdpMode::max_pool, 2, 5, 6, 2);
+  e.dy = 8;
+  e.h = 3;
+  e.out = semantics::dense_tensor(tiny().sram.size_bytes, semantics::map_layout(2, e.h, e.w, tiny()));
+  e.a.wrap_rows = 3;
+  e.a.first_row = 2;
+  expect_equal(run(e, tiny(), 3 * tiny().sram.size_bytes, 1));
+  // A ring of 2 is one too short, on both sides.
+  e.a.wrap_rows = 2;
+  e.a.first_row = 0;
+  ProgramBuilder builder;
+  builder.add(QueueId::edp, e);
+  const LockstepResult result = run_lockstep(builder.program(), tiny(), tiny(), {});
+  EXPECT_EQ(result.first, "");
+  EXPECT_EQ(result.ended_early, 1);
+}
+
 /// What a test of faults wants to have seen: the rule that is broken, without its numbers.
 std::string rule_of(const std::string& fault) {
   std::string rule;
