@@ -121,7 +121,9 @@ void Walk::import_reordered(int id, std::uint8_t core, const Root& root, std::in
   raw.columns = plan.columns;
   raw.row_lines = ceil_div(image.w, plan.columns);
   raw.group_lines = rows.count() * raw.row_lines;
-  LineRange range = take(id, core, groups * raw.group_lines, Fit::oldest, "raw rows");
+  // LOAD brings them while REORDER reads those before them.
+  LineRange range = take(id, core, groups * raw.group_lines, Fit::oldest, "raw rows", raw_rows_);
+  raw_rows_ = range;
   const std::string text = detail::concat(root.name, " rows ", rows.first, "..", rows.end - 1);
   for (const DmaPiece& piece : raw_pieces(map, n, rows, range.first * line, raw, chip_)) {
     WorkItem& load = item(core, isa::QueueId::load, id);

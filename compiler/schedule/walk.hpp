@@ -169,7 +169,8 @@ class Walk {
   struct Group;  // the one that runs
   std::unique_ptr<Group> group_;
   std::int64_t next_engine_ = 0;
-  bool stagger_ = false;  // the engines begin the next tile that they share together
+  LineRange raw_rows_{-1, 0};  // the last ones that were taken
+  bool stagger_ = false;       // the engines begin the next tile that they share together
 };
 
 /// "rows 0..13" or "rows 0..13, channels 32..63".
