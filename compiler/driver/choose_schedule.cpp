@@ -16,7 +16,10 @@ constexpr double kLeastSaving = 0.99;
 
 // Searches that assume different times for the rows of images: how far they hide is the whole's to say.
 constexpr double kImportWaits[] = {1.2, 3.0};
-constexpr double kByteShare = 3.0;  // of the time that DRAM traffic takes, beside the cycles
+// Of the time that DRAM traffic takes, what it counts beside the cycles. A batch is run for images a second: there the
+// cycles count for themselves, and searches that care less for bytes are tried too.
+constexpr double kByteShare = 3.0, kBatchByteShare = 1.0;
+constexpr double kSearchShares[] = {1.0, 0.1};  // of the search's own, by a batch; one image: the first
 
 /// What emission says of a schedule.
 struct Prediction {
@@ -45,17 +48,22 @@ Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const
   layer.fused = false;
   if (!options.fused) return make_schedule(graph, chip, layer);
   const auto by_layer = predict(graph, chip, layer);
-  const double byte_cycles = kByteShare / UnitCost(chip).dram_bytes_per_cycle();
+  const bool batch = !graph.inputs.empty() && graph.tensors[static_cast<std::size_t>(graph.inputs[0])].shape[0] > 1;
+  const double byte_cycles = (batch ? kBatchByteShare : kByteShare) / UnitCost(chip).dram_bytes_per_cycle();
   const auto worth = [&](const Prediction& p) { return p.cycles + byte_cycles * p.bytes; };
   std::optional<Prediction> best;
   ScheduleOptions chosen = layer;
   ScheduleOptions candidate = options;
-  for (const double wait : kImportWaits) {
-    candidate.fusion.import_wait = wait;
-    const auto p = predict(graph, chip, candidate);
-    if (!p || (by_layer && !better(*p, *by_layer)) || (best && worth(*best) <= worth(*p))) continue;
-    best = p;
-    chosen = candidate;
+  for (const double share : kSearchShares) {
+    candidate.fusion.byte_share = share * options.fusion.byte_share;
+    for (const double wait : kImportWaits) {
+      candidate.fusion.import_wait = wait;
+      const auto p = predict(graph, chip, candidate);
+      if (!p || (by_layer && !better(*p, *by_layer)) || (best && worth(*best) <= worth(*p))) continue;
+      best = p;
+      chosen = candidate;
+    }
+    if (!batch) break;
   }
   return make_schedule(graph, chip, chosen);
 }
