@@ -23,7 +23,8 @@ using isa::QueueId;
 
 constexpr std::array<QueueId, 7> kQueues = {QueueId::load, QueueId::store,   QueueId::conv0, QueueId::gemm,
                                             QueueId::edp,  QueueId::reorder, QueueId::conv1};
-constexpr std::size_t kLoad = 0, kStore = 1, kConv = 2, kGemm = 3, kEdp = 4, kConv1 = 6;  // indices of kQueues
+constexpr std::size_t kLoad = 0, kStore = 1, kConv = 2, kGemm = 3, kEdp = 4, kReorder = 5,
+                      kConv1 = 6;  // indices of kQueues
 constexpr std::int64_t kBufferBytes = 1 << 16;
 constexpr std::int64_t kLeastWindow = 2048;  // of the largest windows of a chip
 constexpr std::int64_t kLongestStream = 800;
@@ -55,7 +56,8 @@ class Generator {
         random_(seed),
         pressure_(pressure_of(seed)),
         queues_(chip.conv.engines > 1 ? kQueues.size() : kQueues.size() - 1),
-        favourite_(random_.below(queues_)) {
+        // REORDER's copies are short: waits for them need more programs.
+        favourite_(random_.chance(1, 3) ? kReorder : random_.below(queues_)) {
     place_window();
   }
 
