@@ -193,9 +193,11 @@ every unit stepped in every cycle.
 Goals, on `{stage}`:
 
 {targets}
-The shortcut: a unit whose banks nobody else claims is refused no grant, so it jumps to the next event of its plan
-instead of being stepped (hw/models/unit); *shortcuts buy* is what that is worth on this program. Values are computed at
-an instruction's finish, as a whole (isa/semantics); *values cost* is the model with values over the model without.
+The shortcuts: a unit whose banks nobody else claims is refused no grant, so it jumps to the next event of its plan
+instead of being stepped; where its own ports may meet, a copy of it walks ahead without arbiter and events; STORE reads
+a whole burst in one step (hw/models/unit, hw/models/store). *Shortcuts buy* is what they are worth together on this
+program. Values are computed at an instruction's finish, as a whole (isa/semantics); *values cost* is the model with
+values over the model without.
 """
 
 
