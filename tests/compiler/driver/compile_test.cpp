@@ -245,6 +245,22 @@ TEST(Compile, TrafficAccountsAddUp) {
   EXPECT_EQ(p.macs_useful, 144 * (16 * 27 + 8 * 16));
 }
 
+// Each group says when its last instruction is to end; the last of all is the end of the prediction.
+TEST(Compile, GroupsArePredictedToEndInOrder) {
+  QBuilder b(8);
+  const int x = b.conv(b.input(1, 3, 12, 12), 16, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1});
+  const int soft = b.softmax_on_host(b.conv(x, 8, {}));
+  b.output(b.conv(soft, 8, {}));
+  const isa::Program p = compiled(b.graph, isa::load_chip("a1000"), ScheduleKind::layer);
+  ASSERT_EQ(p.groups.size(), 4u);
+  Cycles before = 0;
+  for (const isa::GroupInfo& group : p.groups) {
+    EXPECT_GT(group.predicted_end, before) << group.name;
+    before = group.predicted_end;
+  }
+  EXPECT_EQ(before, p.predicted.cycles);
+}
+
 TEST(Compile, NaiveIsPredictedSlower) {
   const QGraph graph = testing::random_graph(9, 17);
   const isa::ChipConfig chip = isa::load_chip("a1000");

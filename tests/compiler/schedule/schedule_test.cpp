@@ -103,6 +103,30 @@ TEST(LayerGraph, AddRunsInTheDrainOfTheLaterConvolution) {
   EXPECT_TRUE(graph.layers[2].swapped);
 }
 
+// Only a kernel that covers the whole map, of all its channels, is a product of rows.
+TEST(LayerGraph, AFullyConnectedLayerIsOneOfTheWholeMap) {
+  const isa::ChipConfig chip = isa::load_chip("a1000");
+  const auto whole = [&](const QBuilder::Window& window, int groups) {
+    QBuilder b(6);
+    b.output(b.conv(b.input(1, 8, 4, 5), 6, window, groups));
+    const LayerGraph graph = build_layers(b.graph, chip);
+    return fully_connected(graph.layers.at(0));
+  };
+  EXPECT_TRUE(whole({4, 5}, 1));
+  EXPECT_FALSE(whole({4, 4}, 1)) << "two columns of results";
+  EXPECT_FALSE(whole({3, 5}, 1)) << "two rows of results";
+  EXPECT_FALSE(whole({4, 5}, 2)) << "each result sees half the channels";
+  EXPECT_FALSE(whole({4, 5, 9, 9, 1, 1, 1, 1, 0, 0}, 1)) << "the kernel begins outside the map";
+  QBuilder b(7);
+  b.with_weights = false;  // and no clamp
+  const int in = b.input(1, 8, 4, 5);
+  b.output(b.add(b.conv(in, 6, {4, 5}), b.conv(in, 6, {4, 5})));
+  const LayerGraph sum = build_layers(b.graph, chip);
+  ASSERT_NE(sum.layers.at(1).residual, nullptr);
+  EXPECT_TRUE(fully_connected(sum.layers[0]));
+  EXPECT_FALSE(fully_connected(sum.layers[1])) << "adds another map in its drain";
+}
+
 TEST(LayerGraph, AKernelThatFitsFoldedIsNoPatches) {
   // 8x8, stride 4, one input channel on tiny (4 input lanes, window of 256 B): 320 B dense, but it fits folded.
   const isa::ChipConfig chip = isa::load_chip("tiny");
