@@ -118,28 +118,21 @@ class Generator {
 
   // ---- single instructions
 
-  static isa::Load row(BufferKind kind, std::uint64_t dram_offset, std::int64_t bytes, std::int64_t sram) {
-    isa::Load load;
-    for (auto& dim : load.dims) dim.count = 1;
-    load.base_register = isa::base_register_of(kind);
-    load.dram_offset = dram_offset;
-    load.row_bytes = load.group_bytes = static_cast<std::uint32_t>(bytes);
-    load.sram_base = static_cast<std::uint32_t>(sram);
-    return load;
-  }
-
-  static isa::Store row_out(BufferKind kind, std::uint64_t dram_offset, std::int64_t bytes, std::int64_t sram) {
-    isa::Store store;
-    for (auto& dim : store.dims) dim.count = 1;
-    store.base_register = isa::base_register_of(kind);
-    store.dram_offset = dram_offset;
-    store.row_bytes = store.group_bytes = static_cast<std::uint32_t>(bytes);
-    store.sram_base = static_cast<std::uint32_t>(sram);
-    return store;
+  template <typename Dma>
+  static Dma one_row(BufferKind kind, std::uint64_t dram_offset, std::int64_t bytes, std::int64_t sram) {
+    Dma dma;
+    for (auto& dim : dma.dims) dim.count = 1;
+    dma.base_register = isa::base_register_of(kind);
+    dma.dram_offset = dram_offset;
+    dma.row_bytes = dma.group_bytes = static_cast<std::uint32_t>(bytes);
+    dma.sram_base = static_cast<std::uint32_t>(sram);
+    return dma;
   }
 
   /// The window holds data before anything is copied out of it.
-  void fill_window() { add(kLoad, row(BufferKind::input, random_.below(64), window_.size, window_.begin)); }
+  void fill_window() {
+    add(kLoad, one_row<isa::Load>(BufferKind::input, random_.below(64), window_.size, window_.begin));
+  }
 
   void add_random() {
     if (pressure_ == Pressure::memory && random_.chance(5, 6)) return add_stream();
@@ -174,9 +167,9 @@ class Generator {
     const std::int64_t at = random_.between(0, half - bytes);
     const auto dram = static_cast<std::uint64_t>(random_.between(0, kBufferBytes - bytes));
     if (random_.chance(1, 2)) {
-      add(kLoad, row(BufferKind::input, dram, bytes, window_.begin + at));
+      add(kLoad, one_row<isa::Load>(BufferKind::input, dram, bytes, window_.begin + at));
     } else {
-      add(kStore, row_out(BufferKind::output, dram, bytes, window_.begin + half + at));
+      add(kStore, one_row<isa::Store>(BufferKind::output, dram, bytes, window_.begin + half + at));
     }
   }
 
@@ -184,8 +177,8 @@ class Generator {
     const std::int64_t bytes = random_.between(1, std::min<std::int64_t>(64, window_.size));
     const std::int64_t at = random_.between(window_.begin, window_.end() - bytes);
     const auto dram = static_cast<std::uint64_t>(random_.between(0, 128));
-    add(kStore, row_out(BufferKind::scratch, dram, bytes, at));
-    add(kLoad, row(BufferKind::scratch, dram, bytes, at));
+    add(kStore, one_row<isa::Store>(BufferKind::scratch, dram, bytes, at));
+    add(kLoad, one_row<isa::Load>(BufferKind::scratch, dram, bytes, at));
   }
 
   /// A LOAD of parameters, now and then one of weights, and the convolution: maps and weights anywhere in the window.
@@ -194,7 +187,7 @@ class Generator {
     load_params(conv.cout, conv.shift_only, conv.p_base);
     if (random_.chance(1, 3)) {
       const std::int64_t bytes = semantics::WeightLayout(semantics::conv_shape(conv), chip_).sram_bytes();
-      add(kLoad, row(BufferKind::input, random_.below(1024), bytes, conv.w_base));
+      add(kLoad, one_row<isa::Load>(BufferKind::input, random_.below(1024), bytes, conv.w_base));
     }
     add(queue, conv);
   }
@@ -223,7 +216,7 @@ class Generator {
   void load_constants(const std::vector<std::uint8_t>& constants, std::int64_t at) {
     if (constants.empty()) return;
     const auto bytes = static_cast<std::int64_t>(constants.size());
-    const isa::Load load = row(BufferKind::weights, params_.size(), bytes, at);
+    const isa::Load load = one_row<isa::Load>(BufferKind::weights, params_.size(), bytes, at);
     params_.insert(params_.end(), constants.begin(), constants.end());
     add(kLoad, load);
   }
