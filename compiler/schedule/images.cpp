@@ -53,6 +53,12 @@ std::int64_t Walk::tile_lines(const MapShape& shape, std::int64_t rows) const {
   return ceil_div(shape.c, chip_.layout.channel_block) * rows * ceil_div(shape.w, semantics::pixels_per_line(chip_));
 }
 
+/// Most moves have another way; without one, other maps have to go.
+void Walk::no_place_for_move(int id, const Layer& layer, const std::string& what) {
+  if (layer.only_reorder) throw NoRoom{id, what};
+  throw MoveThroughDram{layer.node->name};
+}
+
 /// How many output rows at a time: few tiles, so that neighbours on other units overlap, and small enough for what
 /// does not stay in SRAM. 0: the whole map at once.
 std::int64_t Walk::move_rows(int id, const std::vector<MoveBox>& boxes) const {
@@ -72,7 +78,7 @@ std::int64_t Walk::move_rows(int id, const std::vector<MoveBox>& boxes) const {
   }
   if (granule == 0) {
     if (all_stay) return 0;
-    throw MoveThroughDram{l.node->name};
+    no_place_for_move(id, l, "it moves all rows at once, and not all of its maps stay");
   }
   const auto lines_of = [&](std::int64_t height) {  // of the largest tile
     std::int64_t most = 0;
@@ -84,7 +90,7 @@ std::int64_t Walk::move_rows(int id, const std::vector<MoveBox>& boxes) const {
         const auto part = clip(box, l.out, 0, rows);
         if (!part || stays(box.input)) continue;
         const SourceRows source = source_rows(*part, shape_of(box.input));
-        if (!source.one_image) throw MoveThroughDram{l.node->name};
+        if (!source.one_image) no_place_for_move(id, l, "its rows come from several images");
         Rows& all = read[static_cast<std::size_t>(box.input)];
         all = all.count() == 0 ? source.rows
                                : Rows{std::min(all.first, source.rows.first), std::max(all.end, source.rows.end)};
@@ -102,8 +108,11 @@ std::int64_t Walk::move_rows(int id, const std::vector<MoveBox>& boxes) const {
     const std::int64_t height = ceil_div(units, tiles) * granule;
     if (lines_of(height) * 3 <= free) return height;
   }
-  if (lines_of(granule) <= free) return granule;
-  throw MoveThroughDram{l.node->name};
+  const std::int64_t least = lines_of(granule);
+  if (least <= free) return granule;
+  no_place_for_move(id, l,
+                    "its smallest tile holds " + std::to_string(least * chip_.sram.line_bytes) + " bytes of maps; " +
+                        std::to_string(free * chip_.sram.line_bytes) + " are free");
 }
 
 /// REORDER between maps, by rows of the output; maps that are in DRAM pass through tiles.

@@ -249,6 +249,7 @@ void LayerBuilder::add_patches(const QNode& node, int read) {
     move.out = patches.shape;
     move.output = map;
     move.output_root = patches.root;
+    move.only_reorder = true;
     out_.owned.push_back(reduce_patches(node, cin_g, cout_g, first, groups));
     Layer& layer = add_layer(LayerKind::conv, out_.owned.back());
     layer.inputs = {map};

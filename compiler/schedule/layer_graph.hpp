@@ -101,6 +101,7 @@ struct Layer {
   std::int64_t kh = 1, kw = 1, sy = 1, sx = 1, dy = 1, dx = 1, pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
   MapShape in, out;  // shapes that the instruction sees (in: operand 0)
   bool b_broadcast = false;
+  bool only_reorder = false;  // move: nothing but REORDER makes it
   bool swapped = false;  // elementwise: the node's second operand is the instruction's first
   isa::ConvMode mode = isa::ConvMode::dense;
   std::int64_t fold = 1;

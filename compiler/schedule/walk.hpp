@@ -108,6 +108,7 @@ class Walk {
   void finish_chunk(const GroupPlan& plan, const GroupChunk& chunk);
   void host(int id);
   void move_layer(int id);
+  [[noreturn]] static void no_place_for_move(int id, const Layer& layer, const std::string& what);
   [[nodiscard]] std::int64_t move_rows(int id, const std::vector<MoveBox>& boxes) const;
   [[nodiscard]] std::int64_t tile_lines(const MapShape& shape, std::int64_t rows) const;
   void stream_layer(int id);

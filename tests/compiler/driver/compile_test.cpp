@@ -79,6 +79,37 @@ TEST(SmallWindow, PatchesEqualTheGraph) {
   expect_equal(b.graph, isa::load_chip("tiny", {"sram.size_bytes=2048"}), ScheduleKind::layer, 14);
 }
 
+// Nothing but REORDER makes patches: where their tiles find no room, a map that only waits (the skip tensor) goes to
+// DRAM instead, and when none is left the smallest tile is named.
+TEST(SmallWindow, PatchesWithoutRoomMoveOtherMapsThenName) {
+  constexpr std::int64_t kBanks = 8, kSkipMap = 24 * 9 * 9;
+  // Seven rows of ten pixels of 24 channels, a row of 24 x 49 channels.
+  constexpr std::int64_t kPatchTile = 7 * 10 * 24 + 10 * 24 * 49;
+  QBuilder b(16);
+  const int x = b.conv(b.input(1, 3, 9, 9), 24, {});
+  b.output(b.add(b.conv(x, 24, {7, 7, 1, 1, 1, 1, 3, 3, 3, 3}), x));
+  std::int64_t least = 0;  // bytes that run
+  std::string refusal;
+  for (std::int64_t bank = 2624; bank >= 1600; bank -= 64) {
+    const isa::ChipConfig chip =
+        isa::load_chip("tiny", {"conv.window_bytes=64", "sram.size_bytes=" + std::to_string(bank)});
+    try {
+      expect_equal(b.graph, chip, ScheduleKind::layer, 16);
+      EXPECT_EQ(refusal, "") << "runs with " << bank << " bytes a bank, not with more";
+      least = bank * kBanks;
+    } catch (const UserError& error) {
+      refusal = error.what();
+    }
+  }
+  EXPECT_LT(least, kPatchTile + 4 * 24 * 49 + kSkipMap) << "the skip map stayed";
+  EXPECT_NE(
+      refusal.find("Conv2 patches: Conv does not fit the SRAM of tiny (12800 bytes a core) even tile by tile: its "
+                   "smallest tile holds " +
+                   std::to_string(kPatchTile) + " bytes of maps; 12800 are free"),
+      std::string::npos)
+      << refusal;
+}
+
 TEST(SmallSram, MovesAndProductsThroughDramEqualTheGraph) {
   const isa::ChipConfig chip = isa::load_chip("tiny", {"sram.size_bytes=1024"});
   for (std::uint64_t seed = 401; seed <= 430; ++seed) {
