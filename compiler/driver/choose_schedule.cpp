@@ -36,6 +36,17 @@ std::optional<Prediction> predict(const QGraph& graph, const isa::ChipConfig& ch
   }
 }
 
+/// Rows of maps that stay where there is room save bytes; where they cost cycles they do not stay.
+void keep_rows_if_better(const QGraph& graph, const isa::ChipConfig& chip, RowsStay wanted, ScheduleOptions& options,
+                         std::optional<Prediction>& prediction) {
+  ScheduleOptions other = options;
+  other.rows_stay = wanted;
+  const auto kept = predict(graph, chip, other);
+  if (!kept || !prediction || kept->cycles > prediction->cycles || kept->bytes >= prediction->bytes) return;
+  prediction = kept;
+  options = other;
+}
+
 bool better(const Prediction& fused, const Prediction& layer) {
   return fused.cycles <= layer.cycles &&
          (fused.cycles < kLeastGain * layer.cycles || fused.bytes < kLeastSaving * layer.bytes);
@@ -46,14 +57,17 @@ bool better(const Prediction& fused, const Prediction& layer) {
 Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options) {
   ScheduleOptions layer = options;
   layer.fused = false;
+  layer.rows_stay = RowsStay::never;
+  auto by_layer = predict(graph, chip, layer);
+  keep_rows_if_better(graph, chip, options.rows_stay, layer, by_layer);
   if (!options.fused) return make_schedule(graph, chip, layer);
-  const auto by_layer = predict(graph, chip, layer);
   const bool batch = !graph.inputs.empty() && graph.tensors[static_cast<std::size_t>(graph.inputs[0])].shape[0] > 1;
   const double byte_cycles = (batch ? kBatchByteShare : kByteShare) / UnitCost(chip).dram_bytes_per_cycle();
   const auto worth = [&](const Prediction& p) { return p.cycles + byte_cycles * p.bytes; };
   std::optional<Prediction> best;
   ScheduleOptions chosen = layer;
   ScheduleOptions candidate = options;
+  candidate.rows_stay = RowsStay::never;
   for (const double share : kSearchShares) {
     candidate.fusion.byte_share = share * options.fusion.byte_share;
     for (const double wait : kImportWaits) {
@@ -65,6 +79,7 @@ Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const
     }
     if (!batch) break;
   }
+  if (chosen.fused) keep_rows_if_better(graph, chip, options.rows_stay, chosen, best);
   return make_schedule(graph, chip, chosen);
 }
 

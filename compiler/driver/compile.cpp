@@ -25,7 +25,7 @@ Graph view_of(const QGraph& graph, const Schedule& schedule) {
     node.fused = q.fused;
     for (const int t : q.inputs) node.inputs.push_back(graph.tensors[static_cast<std::size_t>(t)].name);
     node.outputs.push_back(graph.tensors[static_cast<std::size_t>(q.output)].name);
-    std::vector<std::int64_t> rows, channels, row_tiles, channel_tiles, estimate, address;
+    std::vector<std::int64_t> rows, channels, row_tiles, channel_tiles, estimate, address, kept;
     std::vector<std::string> split;
     for (const LayerNote& note : schedule.notes) {
       const isa::LayerInfo& info = schedule.program.layers[note.layer];
@@ -41,6 +41,7 @@ Graph view_of(const QGraph& graph, const Schedule& schedule) {
       channel_tiles.push_back(note.channel_tiles);
       estimate.push_back(note.estimate);
       address.push_back(note.output_address);
+      kept.push_back(note.kept_rows);
       split.push_back(note.split);
     }
     if (!rows.empty()) {  // one entry a core (and a Concat part)
@@ -50,6 +51,7 @@ Graph view_of(const QGraph& graph, const Schedule& schedule) {
       node.attributes["channel_tiles"] = channel_tiles;
       node.attributes["estimated_cycles"] = estimate;
       node.attributes["output_sram_address"] = address;
+      node.attributes["output_kept_rows"] = kept;
       node.attributes["engine_split"] = split;
     }
     view.nodes.push_back(std::move(node));

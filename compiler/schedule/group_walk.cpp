@@ -34,8 +34,9 @@ struct Walk::Group {
 };
 
 Walk::Walk(const LayerGraph& graph, const Constants& constants, const WalkChoices& choices, UnitCost& cost,
-           bool nhwc_inputs)
-    : graph_(graph),
+           bool nhwc_inputs, std::int64_t scratch)
+    : scratch_bytes(scratch),
+      graph_(graph),
       constants_(constants),
       choices_(choices),
       cost_(cost),
@@ -152,10 +153,11 @@ void Walk::place_buffers(const GroupPlan& plan) {
   }
 }
 
-SramView Walk::group_view(int index, std::int64_t n) const {
+SramView Walk::group_view(int index, std::int64_t n, const Rows& rows) const {
+  if (in_sram(index, rows)) return resident_view(index, n);
   const Group& g = *group_;
   const std::size_t i = g.buffer_of(index);
-  if (i == g.trace.buffers.size()) return resident_view(index, n);
+  TESSERA_CHECK(i < g.trace.buffers.size(), "rows of a map that has no buffer");
   const LineBuffer& b = g.trace.buffers[i];
   const Root& root = graph_.roots[static_cast<std::size_t>(b.root)];
   SramView view;
@@ -189,6 +191,7 @@ void Walk::open_member(const GroupPlan& plan, int id) {
   member.note.channel_tiles = 1;
   member.note.channels_outer = true;
   member.note.resident_output = resident(l.output_root);
+  member.note.kept_rows = kept(l.output_root).rows;
   member.note.split = split_name(member.plan.split);
 }
 
@@ -196,11 +199,13 @@ void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int6
   Group& g = *group_;
   if (chunk.load) {
     const Root& root = graph_.roots[static_cast<std::size_t>(chunk.root)];
-    const SramView to = group_view(chunk.root, n);
+    const Rows rows{std::max(chunk.rows.first, kept(chunk.root).stored_from), chunk.rows.end};
+    if (rows.count() <= 0) return;
+    const SramView to = group_view(chunk.root, n, {0, root.shape.h});
     if (root.imported) {
-      import_rows(chunk.layer, 0, chunk.root, n, chunk.rows, to);
+      import_rows(chunk.layer, 0, chunk.root, n, rows, to);
     } else {
-      load_rows(chunk.layer, 0, chunk.root, n, chunk.rows, {0, root.shape.c}, to, false);
+      load_rows(chunk.layer, 0, chunk.root, n, rows, {0, root.shape.c}, to, false);
     }
     return;
   }
@@ -210,7 +215,7 @@ void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int6
   const Rows channels{0, l.out.c};
   const bool begins = chunk.rows.first == 0 && part == 0 && n % engine_images(l.out.n, chip_) == 0;
   if (member.note.output_address < 0) {
-    member.note.output_address = group_view(l.output_root, n).line * chip_.sram.line_bytes;
+    member.note.output_address = group_view(l.output_root, n, chunk.rows).line * chip_.sram.line_bytes;
   }
   const Tile tile{n, chunk.rows, channels};
   if (part > 0) {
@@ -222,8 +227,11 @@ void Walk::group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int6
   }
   std::vector<SramView> in;
   in.reserve(l.inputs.size());
-  for (const int t : l.inputs) in.push_back(group_view(graph_.values[static_cast<std::size_t>(t)].root, n));
-  const SramView out = group_view(l.output_root, n);
+  for (std::size_t i = 0; i < l.inputs.size(); ++i) {
+    const int root = graph_.values[static_cast<std::size_t>(l.inputs[i])].root;
+    in.push_back(group_view(root, n, operand_rows(l, i, chunk.rows)));
+  }
+  const SramView out = group_view(l.output_root, n, chunk.rows);
   // Engines with images of their own meet where both wait for the layer's weights, then go on by themselves.
   stagger_ = choices_.stagger && (!by_images(member.plan.split) || begins);
   body(id, 0, member.plan, tile, part, in, out, member.constants);

@@ -102,7 +102,7 @@ struct Layer {
   MapShape in, out;  // shapes that the instruction sees (in: operand 0)
   bool b_broadcast = false;
   bool only_reorder = false;  // move: nothing but REORDER makes it
-  bool swapped = false;  // elementwise: the node's second operand is the instruction's first
+  bool swapped = false;       // elementwise: the node's second operand is the instruction's first
   isa::ConvMode mode = isa::ConvMode::dense;
   std::int64_t fold = 1;
   std::int64_t columns = 1;        // conv: neighbouring columns of an image that are channels of operand 0

@@ -96,7 +96,8 @@ class Planner {
 
   Candidate candidate(std::int64_t th, std::int64_t tc, bool channels_outer, bool twice) {
     const double rows = static_cast<double>(site_.rows.count());
-    const double row_tiles = std::ceil(rows / static_cast<double>(th)) * static_cast<double>(site_.images);
+    const double row_tiles = (std::ceil(rows / static_cast<double>(th)) + static_cast<double>(site_.row_cuts)) *
+                             static_cast<double>(site_.images);
     const double channel_tiles = std::ceil(static_cast<double>(site_.channels.count()) / static_cast<double>(tc));
     const double tiles = row_tiles * channel_tiles;
     Candidate c;
@@ -125,14 +126,15 @@ class Planner {
       const std::int64_t width = vector ? 1 : residual ? layer_.out.w : layer_.in.w;
       const Rows part = !residual ? in_channels : channels_outer ? tile_channels : site_.channels;
       p.buffers.push_back(ceil_div(part.count(), cb_) * operand_rows * row_lines);
-      const auto bytes = static_cast<double>(operand_rows * part.count() * width);
+      const double share = site_.input_share.empty() ? 1 : site_.input_share[i];
+      const double bytes = share * static_cast<double>(operand_rows * part.count() * width);
       double cycles = bytes / bandwidth;
       if (site_.input_image[i]) {
         const Root& map =
             graph_.roots[static_cast<std::size_t>(graph_.values[static_cast<std::size_t>(layer_.inputs[i])].root)];
         const double row = part.count() == map.shape.c ? import_plan(map, !map.channels_last, chip_, bandwidth).cycles()
                                                        : static_cast<double>(part.count() * row_lines);
-        cycles = std::max(cycles, static_cast<double>(operand_rows) * row);
+        cycles = std::max(cycles, share * static_cast<double>(operand_rows) * row);
       }
       const bool again = channels_outer || layer_.kind != LayerKind::conv;
       p.bytes += bytes * row_tiles * (again ? channel_tiles : 1);
@@ -140,10 +142,11 @@ class Planner {
       c.load += (cycles + kLoadOverhead) * row_tiles * (again ? channel_tiles : 1);
     }
     constants_of(p, tc, channels_outer, row_tiles, channel_tiles, c.load, c.load_tile);
-    const double out_bytes = static_cast<double>(th * tc * layer_.out.w);
+    const double out_bytes = site_.output_share * static_cast<double>(th * tc * layer_.out.w);
     if (site_.output_streamed) {
       c.store = tiles * (out_bytes / bandwidth + kLoadOverhead);
-      p.bytes += static_cast<double>(site_.rows.count() * site_.channels.count() * layer_.out.w * site_.images);
+      p.bytes += site_.output_share *
+                 static_cast<double>(site_.rows.count() * site_.channels.count() * layer_.out.w * site_.images);
     }
     if (!site_.output_resident)
       p.buffers.push_back(ceil_div(tc, cb_) * th * out_row_lines_ + partial_block(tc) * th * out_row_lines_);

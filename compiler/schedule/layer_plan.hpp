@@ -23,6 +23,9 @@ struct LayerSite {
   std::vector<bool> input_streamed;  // by operand: read from DRAM tile by tile
   std::vector<bool> input_image;     // streamed from an NCHW image (import_plan.hpp)
   bool output_streamed = false;      // written to DRAM tile by tile (also when the layer's map stays in SRAM too)
+  std::vector<double> input_share;   // by operand: the part of its rows that do not stay in SRAM; empty: 1
+  double output_share = 1;           // the same of the output
+  std::int64_t row_cuts = 0;         // where rows that stay end: no tile lies on both sides
   bool output_resident = false;      // its map lies in SRAM: a tile takes no buffer of its own
   std::int64_t sram_lines = 0;       // of the core
   bool handover = false;             // a neighbour in the graph runs on another unit

@@ -1,12 +1,14 @@
 #include "compiler/schedule/scheduler.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "compiler/schedule/constants.hpp"
 #include "compiler/schedule/conv_modes.hpp"
 #include "compiler/schedule/layer_graph.hpp"
+#include "compiler/schedule/row_keeper.hpp"
 #include "compiler/schedule/sections.hpp"
 #include "compiler/schedule/unit_cost.hpp"
 #include "compiler/schedule/walk.hpp"
@@ -119,18 +121,16 @@ class Maker {
   void walk() {
     WalkChoices choices;
     choices.spilled.assign(layers_.roots.size(), chip_.cores > 1);
+    choices.kept.assign(layers_.roots.size(), {});
     choices.fragmentation.assign(layers_.layers.size(), 0);
     choices.packed.assign(layers_.layers.size(), false);
     choices.in_place.assign(layers_.layers.size(), false);
-    const std::int64_t scratch = used_[static_cast<std::size_t>(isa::BufferKind::scratch)];
     const std::int64_t sram_bytes = chip_.sram.banks * chip_.sram.size_bytes;
     for (std::size_t r = 0; r < layers_.roots.size(); ++r) {
       if (sram_bytes_of(r) > sram_bytes || layers_.roots[r].crosses) choices.spilled[r] = true;
     }
     for (;;) {
-      Walk walk(layers_, constants_, choices, cost_, options_.nhwc_inputs);
-      walk.scratch_bytes = round_up(scratch, kBufferAlign);
-      const std::int64_t maps = walk.scratch_bytes;
+      Walk walk = walk_with(choices);
       try {
         walk.run();
       } catch (const NoRoom& no_room) {
@@ -150,12 +150,43 @@ class Maker {
         }
         continue;
       }
-      take_result(walk, maps, choices.spilled);
+      take_result(walk, choices);
       return;
     }
   }
 
-  void take_result(Walk& walk, std::int64_t maps, const std::vector<bool>& spilled) {
+  /// Behind what lies in DRAM anyway.
+  Walk walk_with(const WalkChoices& choices) {
+    return Walk(layers_, constants_, choices, cost_, options_.nhwc_inputs, scratch_maps());
+  }
+  [[nodiscard]] std::int64_t scratch_maps() const {
+    return round_up(used_[static_cast<std::size_t>(isa::BufferKind::scratch)], kBufferAlign);
+  }
+
+  /// What room the walk left is filled with rows of maps that it moved through DRAM.
+  void take_result(Walk& walk, WalkChoices& choices) {
+    const bool whole_maps = !options_.fused || options_.fusion.whole_maps;
+    if (options_.rows_stay == RowsStay::never || !whole_maps || chip_.cores > 1)
+      return take_result(walk, choices.spilled);
+    const auto cost_of = [&](const WalkChoices& tried) -> std::optional<Walk::Cost> {
+      Walk trial = walk_with(tried);
+      try {
+        trial.run();
+      } catch (const NoRoom&) {
+        return std::nullopt;
+      } catch (const MoveThroughDram&) {
+        return std::nullopt;
+      }
+      return trial.cost();
+    };
+    fill_sram(layers_, chip_, cost_of, options_.rows_stay, choices);
+    Walk filled = walk_with(choices);
+    filled.run();
+    take_result(filled, choices.spilled);
+  }
+
+  void take_result(Walk& walk, const std::vector<bool>& spilled) {
+    const std::int64_t maps = scratch_maps();
     if (walk.scratch_bytes > maps) add_buffer("maps", isa::BufferKind::scratch, walk.scratch_bytes - maps);
     out_.sections = std::move(walk.sections);
     describe_sections(layers_, spilled, chip_, out_.sections);
@@ -167,7 +198,6 @@ class Maker {
   void walk_fused() {
     FusionSearch search(layers_, constants_, cost_, options_.fusion);
     std::vector<double> margin(layers_.layers.size(), kLeastMargin);
-    const std::int64_t scratch = used_[static_cast<std::size_t>(isa::BufferKind::scratch)];
     const std::int64_t lines = chip_.sram.banks * (chip_.sram.size_bytes / chip_.sram.line_bytes);
     WalkChoices choices;
     choices.byte_cycles = options_.fusion.byte_share / cost_.dram_bytes_per_cycle();
@@ -176,14 +206,13 @@ class Maker {
       const FusionPlan plan = search.best(lines, margin);
       if (!plan.found) break;
       choices.spilled = plan.spilled;
+      choices.kept.assign(layers_.roots.size(), {});
       choices.groups = plan.groups;
       choices.packed.assign(layers_.layers.size(), false);
       choices.in_place.assign(layers_.layers.size(), false);
       choices.fragmentation.assign(layers_.layers.size(), 0);
       for (bool again = true; again;) {
-        Walk walk(layers_, constants_, choices, cost_, options_.nhwc_inputs);
-        walk.scratch_bytes = round_up(scratch, kBufferAlign);
-        const std::int64_t maps = walk.scratch_bytes;
+        Walk walk = walk_with(choices);
         try {
           walk.run();
         } catch (const NoRoom& no_room) {
@@ -192,7 +221,7 @@ class Maker {
           if (!again) leave_more(group, margin);
           continue;
         }
-        take_result(walk, maps, choices.spilled);
+        take_result(walk, choices);
         groups_ = plan.groups;
         return;
       }

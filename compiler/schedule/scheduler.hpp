@@ -10,6 +10,7 @@
 
 #include "compiler/ir/qgraph.hpp"
 #include "compiler/schedule/fusion_search.hpp"
+#include "compiler/schedule/kept_rows.hpp"
 #include "compiler/schedule/wishes.hpp"
 #include "compiler/schedule/work.hpp"
 #include "isa/chip.hpp"
@@ -22,6 +23,7 @@ struct ScheduleOptions {
   Wishes wishes;
   bool fused = false;
   FusionOptions fusion;
+  RowsStay rows_stay = RowsStay::if_cheaper;  // of maps that go through DRAM
 };
 
 /// UserError: what does not fit, with the layer, the operands' sizes and the chip's SRAM.

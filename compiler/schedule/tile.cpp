@@ -124,6 +124,11 @@ Rows input_rows(const Layer& layer, const Rows& output) {
   return rows;
 }
 
+Rows operand_rows(const Layer& layer, std::size_t operand, const Rows& output) {
+  if (operand == 1 && layer.b_broadcast) return {0, 1};
+  return is_residual(layer, operand) ? output : input_rows(layer, output);
+}
+
 Rows input_channels(const Layer& layer, const Rows& output) {
   if (layer.kind != LayerKind::conv) return output;
   const std::int64_t groups = layer.node->groups;

@@ -64,6 +64,8 @@ void put(Field& field, std::int64_t value) {
 [[nodiscard]] inline bool is_residual(const Layer& layer, std::size_t operand) {
   return layer.kind == LayerKind::conv && operand == 1;
 }
+/// Rows of the operand's map that the tile's output rows read.
+[[nodiscard]] Rows operand_rows(const Layer& layer, std::size_t operand, const Rows& output);
 /// Input channels (of operand 0) that the tile's channels need.
 [[nodiscard]] Rows input_channels(const Layer& layer, const Rows& output);
 

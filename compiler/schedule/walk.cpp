@@ -90,6 +90,25 @@ void Walk::run() {
   for (const SramSpace& space : spaces_) sram_peak_lines = std::max(sram_peak_lines, space.peak_lines());
 }
 
+Walk::Cost Walk::cost() const {
+  std::vector<std::size_t> part(graph_.layers.size());  // by layer: the first of its group
+  for (std::size_t i = 0; i < part.size(); ++i) part[i] = i;
+  for (const GroupPlan& group : choices_.groups) {
+    std::fill(part.begin() + group.first, part.begin() + group.end, static_cast<std::size_t>(group.first));
+  }
+  std::vector<double> units(part.size(), 0), dram(part.size(), 0);
+  for (const LayerNote& note : notes) units[part[note.layer]] += static_cast<double>(note.estimate);
+  Cost cost;
+  for (const WorkSection& section : sections) {
+    for (const WorkItem& w : section.items) {
+      cost.bytes += static_cast<std::int64_t>(w.useful_bytes);
+      dram[part[w.layer]] += static_cast<double>(w.useful_bytes) / cost_.dram_bytes_per_cycle();
+    }
+  }
+  for (std::size_t i = 0; i < part.size(); ++i) cost.cycles += std::max(units[i], dram[i]);
+  return cost;
+}
+
 void Walk::run_one(int id) {
   switch (graph_.layers[static_cast<std::size_t>(id)].kind) {
     case LayerKind::conv:
@@ -178,7 +197,17 @@ void Walk::place_root(int id, int index, bool leaves) {
     const std::int64_t last = (root.shape.n - 1) / s.images;  // engine
     const std::int64_t lines = last * s.engine_lines + (root.shape.n - last * s.images) * s.image_lines;
     s.range = take(id, 0, lines, packed(root.first_layer) ? Fit::low : Fit::apart, root.name);
-  } else if (!root.imported && root.read && leaves) {
+    return;
+  }
+  if (kept(index).rows > 0) {
+    s.row_lines = ceil_div(root.shape.w, semantics::pixels_per_line(chip_));
+    s.block_lines = kept(index).rows * s.row_lines;
+    s.image_lines = buffer_lines(root, kept(index).rows, chip_);
+    s.images = root.shape.n;
+    s.range =
+        take(id, 0, s.images * s.image_lines, packed(root.first_layer) ? Fit::low : Fit::apart, "rows of " + root.name);
+  }
+  if (!root.imported && root.read && leaves && kept(index).stored_from < root.shape.h) {
     s.dram_offset = round_up<std::int64_t>(scratch_bytes, 256);
     scratch_bytes = s.dram_offset + blocked_bytes(root.shape, chip_);
   }
@@ -302,25 +331,32 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
   site.rows = rows;
   site.channels = channels;
   site.byte_cycles = choices_.byte_cycles;
+  const auto share_of = [&](int root) {
+    const std::int64_t all = graph_.roots[static_cast<std::size_t>(root)].shape.h;
+    return 1 - static_cast<double>(kept(root).rows) / static_cast<double>(all);
+  };
+  for (const int t : l.inputs) site.input_share.push_back(share_of(graph_.values[static_cast<std::size_t>(t)].root));
+  site.output_share = share_of(l.output_root);
+  site.row_cuts = static_cast<std::int64_t>(row_tiles(id, rows, rows.count()).size()) - 1;
   const LayerPlan plan = choose_plan(id, core, site);
+
+  const std::vector<Rows> row_tiles = this->row_tiles(id, rows, plan.tile_rows);
 
   LayerNote note;
   note.layer = static_cast<std::uint16_t>(id);
   note.tile_rows = plan.tile_rows;
   note.tile_channels = plan.tile_channels;
-  note.row_tiles = ceil_div(rows.count(), plan.tile_rows);
+  note.row_tiles = static_cast<std::int64_t>(row_tiles.size());
   note.channel_tiles = ceil_div(channels.count(), plan.tile_channels);
   note.channels_outer = plan.channels_outer;
   note.resident_output = site.output_resident;
+  note.kept_rows = kept(l.output_root).rows;
   note.split = split_name(plan.split);
   if (site.output_resident) note.output_address = resident_view(l.output_root, 0).line * chip_.sram.line_bytes;
   note.estimate = static_cast<Cycles>(plan.estimate);
   notes.push_back(note);
 
-  std::vector<Rows> row_tiles, channel_tiles;
-  for (std::int64_t r = rows.first; r < rows.end; r += plan.tile_rows) {
-    row_tiles.push_back({r, std::min(r + plan.tile_rows, rows.end)});
-  }
+  std::vector<Rows> channel_tiles;
   for (std::int64_t c = channels.first; c < channels.end; c += plan.tile_channels) {
     channel_tiles.push_back({c, std::min(c + plan.tile_channels, channels.end)});
   }
@@ -329,16 +365,11 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
   const auto load_operands = [&](std::int64_t n, const Rows& tile_rows, const Rows& tile_channels,
                                  std::int64_t loaded_until) {
     std::vector<Loaded> operands;
-    const Rows in_rows = input_rows(l, tile_rows);
     const Rows in_channels = input_channels(l, tile_channels);
     for (std::size_t i = 0; i < l.inputs.size(); ++i) {
-      if (is_residual(l, i)) {
-        operands.push_back(load_operand(id, core, i, n, tile_rows, tile_channels, 0));
-      } else if (i == 1 && l.b_broadcast) {
-        operands.push_back(load_operand(id, core, i, n, {0, 1}, in_channels, 0));
-      } else {
-        operands.push_back(load_operand(id, core, i, n, in_rows, in_channels, loaded_until));
-      }
+      const bool residual = is_residual(l, i), vector = i == 1 && l.b_broadcast;
+      operands.push_back(load_operand(id, core, i, n, operand_rows(l, i, tile_rows),
+                                      residual ? tile_channels : in_channels, residual || vector ? 0 : loaded_until));
     }
     return operands;
   };
@@ -349,7 +380,7 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
     for (const Loaded& operand_tile : operands) in.push_back(operand_tile.view);
     SramView out;
     LineRange range{-1, 0};
-    if (site.output_resident) {
+    if (in_sram(l.output_root, tile.rows)) {
       out = resident_view(l.output_root, tile.n);
     } else {
       const std::int64_t cb = chip_.layout.channel_block;
@@ -411,13 +442,34 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
   release(core, whole.table);
 }
 
+/// Cut where rows that stay end, of the map that the layer makes and of those that it reads.
+std::vector<Rows> Walk::row_tiles(int id, const Rows& rows, std::int64_t tile_rows) const {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  std::vector<std::int64_t> ends = {kept(l.output_root).rows, rows.end};
+  for (std::size_t i = 0; i < l.inputs.size(); ++i) {
+    const int root = graph_.values[static_cast<std::size_t>(l.inputs[i])].root;
+    if (kept(root).rows > 0) ends.push_back(rows_within(l, i, kept(root).rows));
+  }
+  std::sort(ends.begin(), ends.end());
+  std::vector<Rows> tiles;
+  std::int64_t at = rows.first;
+  for (const std::int64_t end : ends) {
+    while (at < std::min(end, rows.end)) {
+      tiles.push_back({at, std::min({at + tile_rows, end, rows.end})});
+      at = tiles.back().end;
+    }
+  }
+  return tiles;
+}
+
 /// View of operand i for rows and channels (of the operand): in place when its map is resident, else a tile from DRAM.
 Walk::Loaded Walk::load_operand(int id, std::uint8_t core, std::size_t operand_index, std::int64_t n, const Rows& rows,
                                 const Rows& channels, std::int64_t loaded_until) {
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
   const Value& value = graph_.values[static_cast<std::size_t>(l.inputs[operand_index])];
   const Root& root = graph_.roots[static_cast<std::size_t>(value.root)];
-  if (resident(value.root)) return {resident_view(value.root, n), {-1, 0}};
+  if (in_sram(value.root, rows)) return {resident_view(value.root, n), {-1, 0}};
+  if (loaded_until <= kept(value.root).rows) loaded_until = 0;  // the tiles before were read where they stay
   const std::int64_t cb = chip_.layout.channel_block;
   const Rows in_root{value.first_channel + channels.first, value.first_channel + channels.end};
   Loaded tile;
@@ -480,7 +532,8 @@ void Walk::store_tile(int id, std::uint8_t core, const Tile& tile, const SramVie
   };
   if (state.dram_offset >= 0) {
     const DramMap map{base_of(isa::BufferKind::scratch), state.dram_offset, root.shape};
-    store(blocked_pieces(map, tile.n, tile.rows, in_root, out, chip_), isa::Traffic::spill);
+    const Rows stored{std::max(tile.rows.first, kept(l.output_root).stored_from), tile.rows.end};
+    if (stored.count() > 0) store(blocked_pieces(map, tile.n, stored, in_root, out, chip_), isa::Traffic::spill);
   }
   for (const Value& value : graph_.values) {
     const std::vector<int>& images =

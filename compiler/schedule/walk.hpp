@@ -11,6 +11,7 @@
 #include "compiler/schedule/dma_pieces.hpp"
 #include "compiler/schedule/group.hpp"
 #include "compiler/schedule/import_plan.hpp"
+#include "compiler/schedule/kept_rows.hpp"
 #include "compiler/schedule/layer_graph.hpp"
 #include "compiler/schedule/layer_plan.hpp"
 #include "compiler/schedule/move_nest.hpp"
@@ -45,6 +46,7 @@ struct OnGemm {
 /// What the spill loop has learnt so far.
 struct WalkChoices {
   std::vector<bool> spilled;       // by root: through DRAM
+  std::vector<KeptRows> kept;      // by root: of a spilled map, the rows that stay
   std::vector<int> fragmentation;  // by layer: how often its plan met a fragmented SRAM; each asks for more slack
   // By layer that makes them: maps lie side by side from the lowest address; else apart, in banks of their own.
   std::vector<bool> packed;
@@ -56,8 +58,9 @@ struct WalkChoices {
 
 class Walk {
  public:
+  /// `scratch`: bytes that the scratch images take.
   Walk(const LayerGraph& graph, const Constants& constants, const WalkChoices& choices, UnitCost& cost,
-       bool nhwc_inputs);
+       bool nhwc_inputs, std::int64_t scratch);
   ~Walk();
 
   /// Throws NoRoom.
@@ -65,8 +68,15 @@ class Walk {
 
   std::vector<WorkSection> sections;
   std::vector<LayerNote> notes;
-  std::int64_t scratch_bytes = 0;  // of spilled maps, behind the scratch images
+  std::int64_t scratch_bytes;  // with spilled maps, behind the scratch images
   std::int64_t sram_peak_lines = 0;
+  /// What the walk costs, roughly: bytes that LOADs and STOREs move; cycles of each layer or group alone, of the units
+  /// by its estimates or of the DRAM, whichever are more.
+  struct Cost {
+    std::int64_t bytes = 0;
+    double cycles = 0;
+  };
+  [[nodiscard]] Cost cost() const;
 
  private:
   struct RootState {
@@ -103,7 +113,7 @@ class Walk {
   void group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t n, std::int64_t part);
   void open_member(const GroupPlan& plan, int id);
   void place_buffers(const GroupPlan& plan);
-  [[nodiscard]] SramView group_view(int root, std::int64_t n) const;
+  [[nodiscard]] SramView group_view(int root, std::int64_t n, const Rows& rows) const;
   void open_group(const GroupPlan& plan);
   void finish_chunk(const GroupPlan& plan, const GroupChunk& chunk);
   void host(int id);
@@ -151,6 +161,10 @@ class Walk {
   [[nodiscard]] DramMap image_map(const Image& image, const MapShape& shape, bool channels_last) const;
   [[nodiscard]] SramView resident_view(int root, std::int64_t n) const;
   [[nodiscard]] bool resident(int root) const { return !choices_.spilled[static_cast<std::size_t>(root)]; }
+  [[nodiscard]] const KeptRows& kept(int root) const { return choices_.kept[static_cast<std::size_t>(root)]; }
+  /// All of the rows stay, of a map that does or of one of which some rows do.
+  [[nodiscard]] bool in_sram(int root, const Rows& rows) const { return resident(root) || rows.end <= kept(root).rows; }
+  [[nodiscard]] std::vector<Rows> row_tiles(int id, const Rows& rows, std::int64_t tile_rows) const;
   LineRange take(int id, std::uint8_t core, std::int64_t lines, Fit fit, const std::string& what,
                  const LineRange& apart_from = {-1, 0});
   void release(std::uint8_t core, LineRange& range);

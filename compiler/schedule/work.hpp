@@ -39,6 +39,7 @@ struct LayerNote {
   std::uint16_t layer = 0;
   std::int64_t tile_rows = 0, tile_channels = 0, row_tiles = 0, channel_tiles = 0;
   bool channels_outer = false, resident_output = false;
+  std::int64_t kept_rows = 0;        // of an output that goes through DRAM: the first ones, that stay in SRAM
   std::string split;                 // over engines and cores: "rows", "channels", "none"
   std::int64_t output_address = -1;  // SRAM byte address of a resident output
   Cycles estimate = 0;

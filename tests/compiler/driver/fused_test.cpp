@@ -1,11 +1,14 @@
 // The fused schedule: values on random graphs at small SRAM sizes, where groups, line buffers and spilled maps occur;
 // traffic and predicted cycles beside the layer schedule.
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "compiler/driver/compile.hpp"
+#include "compiler/emit/emit.hpp"
+#include "compiler/schedule/scheduler.hpp"
 #include "hw/common/error.hpp"
 #include "random_graph.hpp"
 #include "run_program.hpp"
@@ -57,6 +60,34 @@ TEST(Fused, RandomGraphsComputeTheGraphOnEverySchedule) {
   }
   EXPECT_GT(ran, seeds() / 2);
   EXPECT_GT(with_groups, seeds() / 4);
+}
+
+/// Rows of maps stay wherever they find room, whether or not the driver would want it.
+TEST(Fused, RandomGraphsWithRowsThatStayComputeTheGraph) {
+  std::uint64_t ran = 0, with_rows = 0;
+  for (std::uint64_t seed = 801; seed <= 800 + seeds(); ++seed) {
+    const isa::ChipConfig chip = chip_with("tiny", 128 << seed % 4, seed % 3 == 0 ? 2 : 1);
+    const QGraph graph = testing::random_graph(seed, 17, seed % 5 == 0 ? 2 : 1);
+    for (const bool fused : {false, true}) {
+      ScheduleOptions options;
+      options.fused = fused;
+      options.rows_stay = RowsStay::if_fewer_bytes;
+      try {
+        const Schedule schedule = make_schedule(graph, chip, options);
+        with_rows += std::any_of(schedule.notes.begin(), schedule.notes.end(),
+                                 [](const LayerNote& note) { return note.kept_rows > 0; })
+                         ? 1
+                         : 0;
+        testing::expect_program_computes(graph, emit(schedule, chip, {}), chip,
+                                         testing::random_inputs(graph, seed + 1000), seed);
+        ++ran;
+      } catch (const UserError&) {  // what this SRAM cannot hold
+      }
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(ran, seeds() / 2);
+  EXPECT_GT(with_rows, seeds() / 20);
 }
 
 TEST(Fused, ImagesOfABatchComputeTheGraphOnTwoEngines) {

@@ -1,0 +1,147 @@
+// Maps of which some rows stay in SRAM: exact traffic for every number of rows, the most that find room, and that
+// chunks and tiles never need rows from both places.
+#include "compiler/schedule/kept_rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include "compiler/emit/emit.hpp"
+#include "compiler/schedule/conv_modes.hpp"
+#include "compiler/schedule/row_keeper.hpp"
+#include "compiler/schedule/scheduler.hpp"
+#include "tests/compiler/driver/random_graph.hpp"
+#include "tests/compiler/driver/run_program.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+using testing::QBuilder;
+
+constexpr std::int64_t kRows = 20, kWidth = 8, kChannels = 16;
+constexpr std::int64_t kRowBytes = kWidth * kChannels;  // of the map between
+constexpr QBuilder::Window kWindow3{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
+
+/// Two convolutions; the map between them goes through DRAM, and the second runs row by row or as a layer alone.
+class TwoLayers {
+ public:
+  TwoLayers(const QBuilder::Window& second, bool grouped, std::int64_t bank_bytes = 65536)
+      : chip(isa::load_chip("tiny", {"sram.size_bytes=" + std::to_string(bank_bytes)})), cost_(chip), builder_(3) {
+    const int middle = builder_.conv(builder_.input(1, 4, kRows, kWidth), kChannels, {});
+    builder_.output(builder_.conv(middle, kChannels, second));
+    graph = build_layers(builder_.graph, chip);
+    choose_modes(graph, cost_, false);
+    constants_ = place_constants(graph, chip);
+    root = graph.layers[0].output_root;
+    const std::size_t layers = graph.layers.size(), roots = graph.roots.size();
+    choices.spilled.assign(roots, true);
+    choices.kept.assign(roots, {});
+    choices.fragmentation.assign(layers, 0);
+    choices.packed.assign(layers, true);
+    choices.in_place.assign(layers, false);
+    choices.byte_cycles = 1000;  // nothing is read twice to save cycles
+    if (!grouped) return;
+    for (int id = 0; id < 2; ++id) {
+      GroupPlan plan;
+      plan.first = id;
+      plan.end = id + 1;
+      plan.steps = kRows;
+      choices.groups.push_back(plan);
+    }
+  }
+
+  [[nodiscard]] RowUses uses() const {
+    std::vector<GroupTrace> traces;
+    for (const GroupPlan& plan : choices.groups) traces.push_back(trace_group(graph, plan, choices.spilled));
+    return row_uses(graph, choices.groups, traces, root);
+  }
+  std::optional<Walk::Cost> cost_of(const WalkChoices& tried) {
+    Walk walk(graph, constants_, tried, cost_, false, 0);
+    try {
+      walk.run();
+    } catch (const NoRoom&) {
+      return std::nullopt;
+    }
+    return walk.cost();
+  }
+  /// With this many rows.
+  std::optional<std::int64_t> bytes_with(std::int64_t rows) {
+    WalkChoices tried = choices;
+    const auto kept = keep_rows(graph, uses(), rows);
+    if (!kept) return std::nullopt;
+    tried.kept[static_cast<std::size_t>(root)] = *kept;
+    const auto cost = cost_of(tried);
+    return cost ? std::optional<std::int64_t>(cost->bytes) : std::nullopt;
+  }
+  [[nodiscard]] std::int64_t compulsory() const {
+    return constants_.useful_bytes + (4 + kChannels) * kRows * kWidth;  // input and output
+  }
+
+  isa::ChipConfig chip;
+  LayerGraph graph;
+  WalkChoices choices;
+  int root = -1;
+
+ private:
+  UnitCost cost_;
+  QBuilder builder_;
+  Constants constants_;
+};
+
+TEST(KeptRows, TrafficIsWhatDoesNotStayTwiceWithTheHalo) {
+  for (std::int64_t rows = 1; rows < kRows; ++rows) {
+    // A row of a 3x3 convolution that reads row `rows` begins two rows before it.
+    const std::int64_t halo = std::min<std::int64_t>(rows, 2);
+    TwoLayers window(kWindow3, true);
+    EXPECT_EQ(window.bytes_with(rows), window.compulsory() + 2 * (kRows - rows + halo) * kRowBytes) << rows;
+    TwoLayers pointwise({}, true);
+    EXPECT_EQ(pointwise.bytes_with(rows), pointwise.compulsory() + 2 * (kRows - rows) * kRowBytes) << rows;
+    TwoLayers alone({}, false);
+    EXPECT_EQ(alone.bytes_with(rows), alone.compulsory() + 2 * (kRows - rows) * kRowBytes) << rows;
+  }
+  TwoLayers all(kWindow3, true);
+  EXPECT_EQ(all.bytes_with(kRows), all.compulsory());
+}
+
+TEST(KeptRows, AsManyAsFindRoom) {
+  std::int64_t before = 0;
+  for (const std::int64_t bank : {256, 384, 512, 640}) {
+    TwoLayers net(kWindow3, true, bank);
+    const auto cost_of = [&](const WalkChoices& tried) { return net.cost_of(tried); };
+    fill_sram(net.graph, net.chip, cost_of, RowsStay::if_fewer_bytes, net.choices);
+    const std::int64_t rows = net.choices.kept[static_cast<std::size_t>(net.root)].rows;
+    ASSERT_LT(rows, kRows) << bank;
+    EXPECT_GE(rows, before) << bank;
+    EXPECT_TRUE(rows == 0 || net.bytes_with(rows)) << bank;
+    EXPECT_FALSE(net.bytes_with(rows + 1)) << bank;
+    before = rows;
+  }
+  EXPECT_GT(before, 0);
+}
+
+TEST(KeptRows, ChunksOfTheWritersGroupAreNotCut) {
+  TwoLayers net(kWindow3, true);
+  GroupPlan both;
+  both.first = 0;
+  both.end = 2;
+  both.steps = 5;
+  net.choices.groups = {both};
+  const RowUses uses = net.uses();
+  ASSERT_TRUE(uses.possible);
+  EXPECT_TRUE(uses.loaded.empty());
+  // Each window crosses the chunks' ends: only all rows can stay.
+  for (std::int64_t rows = 1; rows < kRows; ++rows) EXPECT_FALSE(keep_rows(net.graph, uses, rows)) << rows;
+  EXPECT_TRUE(keep_rows(net.graph, uses, kRows));
+}
+
+TEST(KeptRows, TilesAreCutWhereRowsEnd) {
+  TwoLayers net(kWindow3, false);
+  const Layer& reader = net.graph.layers[1];
+  EXPECT_EQ(rows_within(reader, 0, 7), 6);  // row 5 reads row 6, row 6 would read row 7
+  EXPECT_EQ(rows_within(reader, 0, 1), 0);
+  EXPECT_EQ(rows_within(reader, 0, kRows), kRows);
+  const auto kept = keep_rows(net.graph, net.uses(), 7);
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->stored_from, 5);
+}
+
+}  // namespace
+}  // namespace tessera::compiler
