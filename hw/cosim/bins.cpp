@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "hw/cosim/decoded.hpp"
 #include "isa/bits.hpp"
+#include "isa/program/instructions.hpp"
 #include "isa/semantics/footprint.hpp"
 #include "isa/semantics/legal.hpp"
 
@@ -158,7 +158,7 @@ void Bins::count_ends(int queue, const isa::Instruction& instruction, const isa:
 void Bins::count_program(const isa::Program& program, const isa::ChipConfig& chip) {
   for (const isa::Section& section : program.sections) {
     for (const isa::QueueStream& stream : section.streams) {
-      for (const isa::Instruction& instruction : decode_stream(stream)) {
+      for (const isa::Instruction& instruction : isa::decode_stream(stream)) {
         count_instruction(stream.queue, instruction);
         count_ends(stream.queue, instruction, chip);
       }

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "hw/common/error.hpp"
-#include "hw/cosim/decoded.hpp"
 #include "isa/isa.hpp"
+#include "isa/program/instructions.hpp"
 #include "isa/semantics/footprint.hpp"
 
 namespace tessera::cosim {
@@ -59,7 +59,7 @@ const isa::Instruction* Comparison::instruction_of(const hw::InstructionRecord& 
   if (decoded_.empty()) {
     for (const isa::Section& section : program_.sections) {
       auto& streams = decoded_.emplace_back();
-      for (const isa::QueueStream& stream : section.streams) streams.push_back(decode_stream(stream));
+      for (const isa::QueueStream& stream : section.streams) streams.push_back(isa::decode_stream(stream));
     }
   }
   if (record.section >= decoded_.size()) return nullptr;

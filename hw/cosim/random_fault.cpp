@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hw/common/error.hpp"
-#include "hw/cosim/decoded.hpp"
+#include "isa/program/instructions.hpp"
 #include "isa/semantics/legal.hpp"
 
 namespace tessera::cosim {
@@ -167,11 +167,11 @@ std::vector<Place> places_of(isa::Instruction& instruction, std::int64_t line) {
 
 /// Sets the last bit of a word in which no field uses it: in others that may be another legal instruction.
 void spoil_word(isa::QueueStream& stream, Random& random) {
-  const std::size_t instructions = decode_stream(stream).size();
+  const std::size_t instructions = isa::decode_stream(stream).size();
   for (;;) {
     isa::QueueStream spoilt = stream;
     spoilt.words[random.below(spoilt.words.size())].back() |= 0x80;
-    if (decode_stream(spoilt).size() == instructions) continue;
+    if (isa::decode_stream(spoilt).size() == instructions) continue;
     stream = std::move(spoilt);
     return;
   }
@@ -239,7 +239,7 @@ isa::Program with_fault(isa::Program program, const isa::ChipConfig& chip, isa::
   const bool dma = cause == isa::FaultCause::dram_limit || cause == isa::FaultCause::bus_error ||
                    (cause == isa::FaultCause::sram_range && !just);
   isa::QueueStream& stream = dma ? section.streams.front() : section.streams[random.below(section.streams.size())];
-  Instructions instructions = decode_stream(stream);
+  Instructions instructions = isa::decode_stream(stream);
   const std::size_t at = random.below(instructions.size());
   switch (cause) {
     case isa::FaultCause::none:

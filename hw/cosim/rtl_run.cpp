@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "hw/common/error.hpp"
-#include "hw/cosim/decoded.hpp"
 #include "hw/cosim/slice.hpp"
 #include "hw/models/cp/cp_core.hpp"
 #include "hw/models/interconnect/memory_system.hpp"
@@ -16,6 +15,7 @@
 #include "hw/tlm/clock.hpp"
 #include "hw/tlm/kernel.hpp"
 #include "isa/isa.hpp"
+#include "isa/program/instructions.hpp"
 #include "isa/semantics/dma.hpp"
 
 namespace tessera::cosim {
@@ -233,7 +233,7 @@ void Driver::decode_section(const isa::Section& section) {
   for (std::size_t u = 0; u < kUnits; ++u) {
     decoded_[u].clear();
     for (const isa::QueueStream& stream : section.streams) {
-      if (stream.queue == kQueueOfUnit[u]) decoded_[u] = decode_stream(stream);
+      if (stream.queue == kQueueOfUnit[u]) decoded_[u] = isa::decode_stream(stream);
     }
     for (const isa::Instruction& instruction : decoded_[u]) {
       for (const isa::Signal& signal : instruction.header.signals) {

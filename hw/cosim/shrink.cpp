@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "hw/cosim/decoded.hpp"
+#include "isa/program/instructions.hpp"
 
 namespace tessera::cosim {
 namespace {
@@ -43,7 +43,7 @@ class Shrinker {
       : program_(program), fails_(fails), left_(attempts) {
     for (std::size_t s = 0; s < program.sections.size(); ++s) {
       for (std::size_t q = 0; q < program.sections[s].streams.size(); ++q) {
-        for (isa::Instruction& one : decode_stream(program.sections[s].streams[q])) {
+        for (isa::Instruction& one : isa::decode_stream(program.sections[s].streams[q])) {
           items_.push_back({s, q, std::move(one)});
         }
       }

@@ -10,6 +10,7 @@
 #include "hw/models/conv/geometry.hpp"
 #include "hw/models/gemm/cost.hpp"
 #include "isa/isa.hpp"
+#include "isa/program/instructions.hpp"
 #include "isa/semantics/layout.hpp"
 #include "isa/semantics/legal.hpp"
 
@@ -147,17 +148,13 @@ void check_slice(const isa::Program& program, const isa::ChipConfig& chip,
         user_error(place, ": instructions for queue ", isa::to_string(queue),
                    ": the RTL slice has load, store, conv0, conv1, gemm, edp and reorder");
       }
-      std::size_t index = 0;
-      for (std::size_t word = 0; word < stream.words.size(); ++index) {
-        const isa::DecodeResult decoded = isa::decode(&stream.words[word], stream.words.size() - word);
-        if (!decoded.ok()) break;  // the command processor faults there, on both sides
-        const std::string lack = missing(decoded.instruction, chip);
+      isa::for_each_instruction(stream, [&](const isa::Instruction& instruction, std::size_t index, std::size_t) {
+        const std::string lack = missing(instruction, chip);
         if (!lack.empty()) {
           user_error(place, ", ", isa::to_string(queue), " instruction ", index, " (",
-                     isa::to_string(decoded.instruction.header.opcode), "): ", lack, ": not in the RTL slice");
+                     isa::to_string(instruction.header.opcode), "): ", lack, ": not in the RTL slice");
         }
-        word += decoded.words;
-      }
+      });
     }
   }
 }

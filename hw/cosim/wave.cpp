@@ -6,10 +6,10 @@
 #include <tuple>
 
 #include "hw/common/error.hpp"
-#include "hw/cosim/decoded.hpp"
 #include "hw/cosim/rtl_core.hpp"
 #include "hw/platform/chip.hpp"
 #include "isa/isa.hpp"
+#include "isa/program/instructions.hpp"
 
 namespace tessera::cosim {
 namespace {
@@ -129,7 +129,7 @@ void Wave::add_records(const isa::Program& program, const hw::RunResult& run) {
   std::map<Place, std::vector<isa::Instruction>> streams;
   for (std::size_t s = 0; s < program.sections.size(); ++s) {
     for (const isa::QueueStream& stream : program.sections[s].streams) {
-      streams[{static_cast<int>(s), stream.core, stream.queue}] = decode_stream(stream);
+      streams[{static_cast<int>(s), stream.core, stream.queue}] = isa::decode_stream(stream);
     }
   }
   for (const hw::SectionResult& section : run.sections) {

@@ -8,6 +8,7 @@
 
 #include "hw/common/error.hpp"
 #include "hw/tlm/clock.hpp"
+#include "isa/program/instructions.hpp"
 #include "isa/semantics/stuck.hpp"
 
 namespace tessera::platform {
@@ -156,13 +157,10 @@ void Runner::decode_section(const isa::Section& section) {
     DecodedStream& out = decoded_.emplace_back();
     out.core = stream.core;
     out.queue = stream.queue;
-    for (std::size_t word = 0; word < stream.words.size();) {
-      isa::DecodeResult decoded = isa::decode(&stream.words[word], stream.words.size() - word);
-      if (!decoded.ok()) break;  // the command processor will fault there
+    isa::for_each_instruction(stream, [&](isa::Instruction&& instruction, std::size_t, std::size_t word) {
       out.first_word.push_back(static_cast<std::uint32_t>(word));
-      out.instructions.push_back(std::move(decoded.instruction));
-      word += decoded.words;
-    }
+      out.instructions.push_back(std::move(instruction));
+    });
   }
 }
 

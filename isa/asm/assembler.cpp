@@ -11,6 +11,7 @@
 #include "isa/asm/statement.hpp"
 #include "isa/isa.hpp"
 #include "isa/program/container.hpp"
+#include "isa/program/instructions.hpp"
 #include "isa/program/semaphores.hpp"
 
 namespace tessera::isa {
@@ -538,14 +539,9 @@ class Assembler {
   }
   static std::size_t instructions_of(const QueueStream& stream) {
     std::size_t count = 0;
-    for (std::size_t at = 0; at < stream.words.size(); ++count) {
-      const DecodeResult decoded = decode(&stream.words[at], stream.words.size() - at);
-      if (!decoded.ok()) {
-        return SIZE_MAX;
-      }
-      at += decoded.words;
-    }
-    return count;
+    const std::size_t end =
+        for_each_instruction(stream, [&](const Instruction&, std::size_t, std::size_t) { ++count; });
+    return end == stream.words.size() ? count : SIZE_MAX;
   }
 
   static constexpr std::size_t kNoStream = SIZE_MAX;

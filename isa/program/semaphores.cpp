@@ -4,6 +4,7 @@
 
 #include "hw/common/error.hpp"
 #include "isa/isa.hpp"
+#include "isa/program/instructions.hpp"
 
 namespace tessera::isa {
 namespace {
@@ -28,17 +29,11 @@ std::string name_of(const SemaphoreId& id) {
 
 /// Calls visit(stream, index of the instruction, instruction) for all that decode.
 template <typename Visit>
-void for_each_instruction(const Section& section, Visit visit) {
+void for_each_of(const Section& section, Visit visit) {
   for (const QueueStream& stream : section.streams) {
-    std::size_t index = 0;
-    for (std::size_t at = 0; at < stream.words.size(); ++index) {
-      const DecodeResult decoded = decode(&stream.words[at], stream.words.size() - at);
-      if (!decoded.ok()) {
-        break;
-      }
-      visit(stream, index, decoded.instruction);
-      at += decoded.words;
-    }
+    for_each_instruction(stream, [&](const Instruction& instruction, std::size_t index, std::size_t) {
+      visit(stream, index, instruction);
+    });
   }
 }
 
@@ -58,7 +53,7 @@ std::vector<std::string> check_semaphores(const Program& program) {
       bool reported = false;
     };
     std::map<SemaphoreId, Waiter> waiters;
-    for_each_instruction(section, [&](const QueueStream& stream, std::size_t index, const Instruction& instruction) {
+    for_each_of(section, [&](const QueueStream& stream, std::size_t index, const Instruction& instruction) {
       for (const Wait& wait : instruction.header.waits) {
         if (wait.count == 0) {
           continue;
@@ -81,7 +76,7 @@ std::vector<std::string> check_semaphore_balance(const Program& program) {
   std::vector<std::string> problems;
   for (const Section& section : program.sections) {
     std::map<SemaphoreId, std::int64_t> value;
-    for_each_instruction(section, [&](const QueueStream& stream, std::size_t, const Instruction& instruction) {
+    for_each_of(section, [&](const QueueStream& stream, std::size_t, const Instruction& instruction) {
       for (const Wait& wait : instruction.header.waits) {
         value[identify(stream.core, wait.semaphore)] -= wait.count;
       }

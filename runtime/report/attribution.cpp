@@ -4,6 +4,7 @@
 
 #include "hw/common/error.hpp"
 #include "isa/isa.hpp"
+#include "isa/program/instructions.hpp"
 #include "isa/semantics/execute.hpp"
 
 namespace tessera::runtime {
@@ -29,12 +30,9 @@ void count_useful_work(const ReportInput& in, Attribution& out) {
   for (const isa::Section& section : in.program.sections) {
     for (const isa::QueueStream& stream : section.streams) {
       std::int64_t sum = 0;
-      for (std::size_t at = 0; at < stream.words.size();) {
-        const isa::DecodeResult decoded = isa::decode(stream.words.data() + at, stream.words.size() - at);
-        if (!decoded.ok()) break;  // a faulty program: the run has said so
-        sum += useful_work(decoded.instruction);
-        at += decoded.words;
-      }
+      isa::for_each_instruction(stream, [&](const isa::Instruction& instruction, std::size_t, std::size_t) {
+        sum += useful_work(instruction);
+      });
       out.useful_work[unit_name(in.chip, stream.core, stream.queue)] += sum * in.frames;
     }
   }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "isa/isa.hpp"
+#include "isa/program/instructions.hpp"
 
 namespace tessera::runtime {
 
@@ -10,17 +11,14 @@ std::vector<LayerLimits> layer_limits(const isa::Program& program, const isa::Ch
   std::vector<LayerLimits> out(program.layers.size());
   for (const isa::Section& section : program.sections) {
     for (const isa::QueueStream& stream : section.streams) {
-      std::size_t index = 0;
-      for (std::size_t at = 0; at < stream.words.size() && index < stream.info.size(); ++index) {
-        const isa::DecodeResult decoded = isa::decode(stream.words.data() + at, stream.words.size() - at);
-        if (!decoded.ok()) break;  // a faulty program: the run has said so
-        at += decoded.words;
-        const auto* conv = std::get_if<isa::Conv>(&decoded.instruction.body);
+      isa::for_each_instruction(stream, [&](const isa::Instruction& instruction, std::size_t index, std::size_t) {
+        const auto* conv = std::get_if<isa::Conv>(&instruction.body);
+        if (conv == nullptr || index >= stream.info.size()) return;
         const std::size_t layer = stream.info[index].layer;
-        if (conv == nullptr || layer >= out.size() || hw::conv_check(*conv, chip)) continue;
+        if (layer >= out.size() || hw::conv_check(*conv, chip)) return;
         out[layer].cycles += hw::conv_cycles(*conv, chip);
         out[layer].parts += hw::conv_limits(*conv, chip);
-      }
+      });
     }
   }
   return out;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "isa/isa.hpp"
+#include "isa/program/instructions.hpp"
 #include "isa/semantics/footprint.hpp"
 #include "runtime/report/attribution.hpp"
 #include "runtime/report/report.hpp"
@@ -160,23 +161,11 @@ class Occupancy {
   std::map<Cycles, std::int64_t> changes_;
 };
 
-/// The instructions of one stream in order, decoded once.
-std::vector<isa::Instruction> decode_stream(const isa::QueueStream& stream) {
-  std::vector<isa::Instruction> out;
-  for (std::size_t at = 0; at < stream.words.size();) {
-    const isa::DecodeResult decoded = isa::decode(stream.words.data() + at, stream.words.size() - at);
-    if (!decoded.ok()) break;
-    out.push_back(decoded.instruction);
-    at += decoded.words;
-  }
-  return out;
-}
-
 void add_occupancy(const ReportInput& in, traces::Timeline& out) {
   std::map<std::array<int, 3>, std::vector<isa::Instruction>> decoded;
   for (std::size_t s = 0; s < in.program.sections.size(); ++s) {
     for (const isa::QueueStream& stream : in.program.sections[s].streams) {
-      decoded[{static_cast<int>(s), stream.core, stream.queue}] = decode_stream(stream);
+      decoded[{static_cast<int>(s), stream.core, stream.queue}] = isa::decode_stream(stream);
     }
   }
   std::vector<const hw::InstructionRecord*> order;

@@ -6,11 +6,11 @@
 
 #include "hw/common/random.hpp"
 #include "hw/cosim/bins.hpp"
-#include "hw/cosim/decoded.hpp"
 #include "hw/cosim/lockstep.hpp"
 #include "hw/cosim/random_fault.hpp"
 #include "hw/cosim/random_program.hpp"
 #include "hw/cosim/shrink.hpp"
+#include "isa/program/instructions.hpp"
 #include "isa/semantics/legal.hpp"
 #include "tests/hw/platform/program_builder.hpp"
 
@@ -49,7 +49,7 @@ TEST(Faults, AnIllegalWordIsOne) {
     for (const isa::Section& section : program.sections) {
       for (const isa::QueueStream& stream : section.streams) {
         std::size_t words = 0;
-        for (const isa::Instruction& one : decode_stream(stream)) {
+        for (const isa::Instruction& one : isa::decode_stream(stream)) {
           words += isa::encode(one).size();
           illegal += semantics::find_field_fault(one, chip) ? 1 : 0;
         }
@@ -179,7 +179,7 @@ TEST(RandomPrograms, LoadNoMoreThanTheirBuffersHold) {
     const isa::Program program = random_program(chip, seed, 12);
     const isa::QueueStream& loads = program.sections.front().streams.front();
     ASSERT_EQ(loads.queue, static_cast<int>(isa::QueueId::load));
-    const auto fill = std::get<isa::Load>(decode_stream(loads).front().body);  // of the window
+    const auto fill = std::get<isa::Load>(isa::decode_stream(loads).front().body);  // of the window
     EXPECT_LE(fill.dram_offset + fill.row_bytes, program.buffers.front().size) << "seed " << seed;
   }
 }
@@ -217,7 +217,7 @@ std::size_t instructions_of(const isa::Program& program, isa::Opcode opcode) {
   std::size_t count = 0;
   for (const isa::Section& section : program.sections) {
     for (const isa::QueueStream& stream : section.streams) {
-      for (const isa::Instruction& one : decode_stream(stream)) count += one.header.opcode == opcode ? 1u : 0u;
+      for (const isa::Instruction& one : isa::decode_stream(stream)) count += one.header.opcode == opcode ? 1u : 0u;
     }
   }
   return count;
@@ -226,7 +226,7 @@ std::size_t instructions_of(const isa::Program& program, isa::Opcode opcode) {
 std::size_t all_instructions_of(const isa::Program& program) {
   std::size_t count = 0;
   for (const isa::Section& section : program.sections) {
-    for (const isa::QueueStream& stream : section.streams) count += decode_stream(stream).size();
+    for (const isa::QueueStream& stream : section.streams) count += isa::decode_stream(stream).size();
   }
   return count;
 }
