@@ -19,18 +19,29 @@ constexpr double kImportWaits[] = {1.2, 3.0};
 // Of the time that DRAM traffic takes, what it counts beside the cycles. A batch is run for images a second: there the
 // cycles count for themselves, and searches that care less for bytes are tried too.
 constexpr double kByteShare = 3.0, kBatchByteShare = 1.0;
-constexpr double kSearchShares[] = {1.0, 0.1};  // of the search's own, by a batch; one image: the first
+
+/// A search: what DRAM traffic counts, of its own share, what imports wait, and whether groups may run in strips.
+struct Search {
+  double share = 1.0, wait = 1.2;
+  bool strips = false;
+};
+constexpr Search kSearches[] = {{1.0, kImportWaits[0], false}, {1.0, kImportWaits[1], false}};
+constexpr Search kBatchSearches[] = {{0.1, kImportWaits[0], false}, {0.1, kImportWaits[1], false}};
+// Strips buy bytes with cycles: for different prices of a byte.
+constexpr Search kStripSearches[] = {{1.0, kImportWaits[0], true}, {0.3, kImportWaits[0], true}};
+constexpr double kFewBytes = 1.05;  // of the compulsory ones, from which strips are tried
 
 /// What emission says of a schedule.
 struct Prediction {
-  double cycles = 0, bytes = 0;
+  double cycles = 0, bytes = 0, compulsory = 0;
 };
 
 std::optional<Prediction> predict(const QGraph& graph, const isa::ChipConfig& chip, ScheduleOptions options) {
   options.timing_only = true;
   try {
     const isa::Program program = emit(make_schedule(graph, chip, options), chip, {});
-    return Prediction{static_cast<double>(program.predicted.cycles), static_cast<double>(program.predicted.dram_bytes)};
+    return Prediction{static_cast<double>(program.predicted.cycles), static_cast<double>(program.predicted.dram_bytes),
+                      static_cast<double>(program.compulsory_read + program.compulsory_write)};
   } catch (const UserError&) {
     return std::nullopt;
   }
@@ -61,6 +72,7 @@ Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const
   auto by_layer = predict(graph, chip, layer);
   keep_rows_if_better(graph, chip, options.rows_stay, layer, by_layer);
   if (!options.fused) return make_schedule(graph, chip, layer);
+  const bool forced = options.fusion.strips > 0;
   const bool batch = !graph.inputs.empty() && graph.tensors[static_cast<std::size_t>(graph.inputs[0])].shape[0] > 1;
   const double byte_cycles = (batch ? kBatchByteShare : kByteShare) / UnitCost(chip).dram_bytes_per_cycle();
   const auto worth = [&](const Prediction& p) { return p.cycles + byte_cycles * p.bytes; };
@@ -68,16 +80,23 @@ Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const
   ScheduleOptions chosen = layer;
   ScheduleOptions candidate = options;
   candidate.rows_stay = RowsStay::never;
-  for (const double share : kSearchShares) {
-    candidate.fusion.byte_share = share * options.fusion.byte_share;
-    for (const double wait : kImportWaits) {
-      candidate.fusion.import_wait = wait;
-      const auto p = predict(graph, chip, candidate);
-      if (!p || (by_layer && !better(*p, *by_layer)) || (best && worth(*best) <= worth(*p))) continue;
-      best = p;
-      chosen = candidate;
-    }
-    if (!batch) break;
+  const auto attempt = [&](const Search& search) {
+    candidate.fusion.byte_share = search.share * options.fusion.byte_share;
+    candidate.fusion.import_wait = search.wait;
+    candidate.fusion.cut_columns = search.strips;
+    const auto p = predict(graph, chip, candidate);
+    if (!p || (!forced && by_layer && !better(*p, *by_layer)) || (best && worth(*best) <= worth(*p))) return;
+    best = p;
+    chosen = candidate;
+  };
+  for (const Search& search : kSearches) attempt(search);
+  if (batch) {
+    for (const Search& search : kBatchSearches) attempt(search);
+    return make_schedule(graph, chip, chosen);
+  }
+  const auto& so_far = best ? best : by_layer;
+  if (!so_far || so_far->bytes > kFewBytes * so_far->compulsory) {
+    for (const Search& search : kStripSearches) attempt(search);
   }
   if (chosen.fused) keep_rows_if_better(graph, chip, options.rows_stay, chosen, best);
   return make_schedule(graph, chip, chosen);

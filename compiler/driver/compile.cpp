@@ -25,7 +25,7 @@ Graph view_of(const QGraph& graph, const Schedule& schedule) {
     node.fused = q.fused;
     for (const int t : q.inputs) node.inputs.push_back(graph.tensors[static_cast<std::size_t>(t)].name);
     node.outputs.push_back(graph.tensors[static_cast<std::size_t>(q.output)].name);
-    std::vector<std::int64_t> rows, channels, row_tiles, channel_tiles, estimate, address, kept;
+    std::vector<std::int64_t> rows, channels, row_tiles, channel_tiles, estimate, address, kept, strips, made;
     std::vector<std::string> split;
     for (const LayerNote& note : schedule.notes) {
       const isa::LayerInfo& info = schedule.program.layers[note.layer];
@@ -42,6 +42,8 @@ Graph view_of(const QGraph& graph, const Schedule& schedule) {
       estimate.push_back(note.estimate);
       address.push_back(note.output_address);
       kept.push_back(note.kept_rows);
+      strips.push_back(note.strips);
+      made.push_back(note.made_pixels);
       split.push_back(note.split);
     }
     if (!rows.empty()) {  // one entry a core (and a Concat part)
@@ -52,6 +54,8 @@ Graph view_of(const QGraph& graph, const Schedule& schedule) {
       node.attributes["estimated_cycles"] = estimate;
       node.attributes["output_sram_address"] = address;
       node.attributes["output_kept_rows"] = kept;
+      node.attributes["strips"] = strips;
+      node.attributes["made_pixels"] = made;
       node.attributes["engine_split"] = split;
     }
     view.nodes.push_back(std::move(node));

@@ -62,13 +62,15 @@ void Walk::conv_body(int id, std::uint8_t core, const Tile& tile, const std::vec
   const Value& value = graph_.values[static_cast<std::size_t>(l.inputs[0])];
   const std::int64_t cb = chip_.layout.channel_block;
   const std::int64_t line = chip_.sram.line_bytes;
+  const Rows columns = output_columns(l, tile);
   isa::Conv conv = conv_geometry(l, graph_, tile);
   const std::int64_t in_channel = value.first_channel + input_channels(l, tile.channels).first;
-  conv.in = operand(in[0], input_rows(l, tile.rows).first, in_channel / cb, chip_);
-  conv.out = operand(out, tile.rows.first, (l.output_channel + tile.channels.first) / cb, chip_);
+  conv.in = operand(in[0], input_rows(l, tile.rows).first, in_channel / cb, input_columns(l, columns).first, chip_);
+  conv.out = operand(out, tile.rows.first, (l.output_channel + tile.channels.first) / cb, columns.first, chip_);
   if (conv.has_residual) {
     const Value& other = graph_.values[static_cast<std::size_t>(l.inputs[1])];
-    conv.residual = operand(in[1], tile.rows.first, (other.first_channel + tile.channels.first) / cb, chip_);
+    conv.residual =
+        operand(in[1], tile.rows.first, (other.first_channel + tile.channels.first) / cb, columns.first, chip_);
   }
   const ConstantTile::Weights& weights = constants.of(tile.channels, engine);
   put(conv.w_base,
@@ -91,13 +93,14 @@ void Walk::edp_body(int id, std::uint8_t core, const Tile& tile, const std::vect
   const std::int64_t cb = chip_.layout.channel_block;
   const std::int64_t line = chip_.sram.line_bytes;
   isa::Edp edp = edp_geometry(l, graph_, tile);
-  const auto source = [&](std::size_t i, std::int64_t row) {
+  const Rows columns = output_columns(l, tile);
+  const auto source = [&](std::size_t i, std::int64_t row, std::int64_t column) {
     const Value& value = graph_.values[static_cast<std::size_t>(l.inputs[i])];
-    return operand(in[i], row, (value.first_channel + tile.channels.first) / cb, chip_);
+    return operand(in[i], row, (value.first_channel + tile.channels.first) / cb, column, chip_);
   };
-  edp.a = source(0, input_rows(l, tile.rows).first);
-  if (edp.has_b) edp.b = source(1, l.b_broadcast ? 0 : tile.rows.first);
-  edp.out = operand(out, tile.rows.first, (l.output_channel + tile.channels.first) / cb, chip_);
+  edp.a = source(0, input_rows(l, tile.rows).first, input_columns(l, columns).first);
+  if (edp.has_b) edp.b = l.b_broadcast ? source(1, 0, 0) : source(1, tile.rows.first, columns.first);
+  edp.out = operand(out, tile.rows.first, (l.output_channel + tile.channels.first) / cb, columns.first, chip_);
   if (constants.params.first >= 0) put(edp.p_base, constants.params.first * line);
   if (constants.table.first >= 0) put(edp.stages[0].table_base, constants.table.first * line);
   WorkItem& w = item(core, isa::QueueId::edp, id);

@@ -4,6 +4,7 @@
 
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
+#include "isa/semantics/layout.hpp"
 
 namespace tessera::compiler {
 namespace {
@@ -56,6 +57,11 @@ std::vector<BlockRun> block_runs(const Rows& channels, std::int64_t cb) {
   return runs;
 }
 
+/// Lines from the beginning of the view's rows to the first column that is moved.
+std::int64_t lines_across(const DramMap& map, const SramView& view, const isa::ChipConfig& chip) {
+  return (map.window.first / map.columns - view.columns.first) / semantics::pixels_per_line(chip);
+}
+
 }  // namespace
 
 isa::Store as_store(const isa::Load& load) {
@@ -84,8 +90,8 @@ std::vector<DmaPiece> straight_blocked_pieces(const DramMap& map, std::int64_t n
                                               const Rows& channels, const SramView& view, const isa::ChipConfig& chip) {
   const std::int64_t cb = chip.layout.channel_block;
   const std::int64_t line = chip.sram.line_bytes;
-  const std::int64_t w = map.shape.w;
-  const std::int64_t row_pitch = ceil_div(w, line / cb) * line;
+  const std::int64_t w = map.moved_columns();
+  const std::int64_t row_pitch = ceil_div(map.shape.w, line / cb) * line;
   const std::int64_t block_pitch = map.shape.h * row_pitch;
   const std::int64_t image = map.offset + n * ceil_div(map.shape.c, cb) * block_pitch;
   const std::int64_t sram_row = view.row_lines * line;
@@ -93,8 +99,8 @@ std::vector<DmaPiece> straight_blocked_pieces(const DramMap& map, std::int64_t n
   std::vector<DmaPiece> pieces;
   for (const BlockRun& run : block_runs(channels, cb)) {
     const std::int64_t valid = std::min(cb, map.shape.c - run.block * cb);  // real lanes of the block in DRAM
-    const std::int64_t dram = image + run.block * block_pitch + rows.first * row_pitch;
-    const std::int64_t sram = view.line_of(rows.first, run.block) * line;
+    const std::int64_t dram = image + run.block * block_pitch + rows.first * row_pitch + map.window.first * valid;
+    const std::int64_t sram = (view.line_of(rows.first, run.block) + lines_across(map, view, chip)) * line;
     const auto add = [&](std::int64_t dram_at, std::int64_t sram_at, std::int64_t row_bytes, std::int64_t group_bytes,
                          std::int64_t group_stride, Loop outer, Loop middle, Loop inner) {
       pieces.push_back(
@@ -104,8 +110,8 @@ std::vector<DmaPiece> straight_blocked_pieces(const DramMap& map, std::int64_t n
     const Loop by_block{run.blocks, block_pitch, sram_block};
     if (run.lanes.count() == valid && valid == cb) {
       const std::int64_t bytes = rows.count() * row_pitch;
-      const bool rows_join =
-          row_pitch == w * cb && (sram_row == row_pitch || rows.count() == 1) && bytes <= kLongestRow;
+      const bool rows_join = w == map.shape.w && row_pitch == w * cb && (sram_row == row_pitch || rows.count() == 1) &&
+                             bytes <= kLongestRow;
       if (rows_join && (run.blocks == 1 || (bytes == block_pitch && sram_block == block_pitch)) &&
           bytes * run.blocks <= kLongestRow) {
         add(dram, sram, bytes * run.blocks, bytes * run.blocks, bytes * run.blocks, {}, {}, {});
@@ -130,6 +136,7 @@ std::vector<DmaPiece> straight_image_pieces(const DramMap& map, std::int64_t n, 
   const std::int64_t cb = chip.layout.channel_block;
   const std::int64_t line = chip.sram.line_bytes;
   const std::int64_t w = map.shape.w;
+  const std::int64_t moved = map.moved_columns();
   const std::int64_t plane = map.shape.h * w;
   const std::int64_t sram_row = view.row_lines * line;
   const std::int64_t sram_block = view.block_lines * line;
@@ -138,9 +145,11 @@ std::vector<DmaPiece> straight_image_pieces(const DramMap& map, std::int64_t n, 
   const bool whole_pixels = (channels.first + view_channel) % cb == 0 && sram_block <= kLongestRow;
   for (const BlockRun& run : runs) {
     const std::int64_t c = run.block * cb + run.lanes.first - view_channel;
-    const std::int64_t dram = map.nhwc ? map.offset + (n * plane + rows.first * w) * map.shape.c + c
-                                       : map.offset + (n * map.shape.c + c) * plane + rows.first * w;
-    const std::int64_t sram = view.line_of(rows.first, run.block) * line + run.lanes.first;
+    const std::int64_t pixel = rows.first * w + map.window.first;
+    const std::int64_t dram = map.nhwc ? map.offset + (n * plane + pixel) * map.shape.c + c
+                                       : map.offset + (n * map.shape.c + c) * plane + pixel;
+    const std::int64_t sram =
+        (view.line_of(rows.first, run.block) + lines_across(map, view, chip)) * line + run.lanes.first;
     const std::int64_t lanes = run.lanes.count();
     const auto add = [&](std::int64_t row_bytes, std::int64_t group_bytes, std::int64_t group_stride, Loop outer,
                          Loop middle, Loop inner) {
@@ -152,39 +161,40 @@ std::vector<DmaPiece> straight_image_pieces(const DramMap& map, std::int64_t n, 
                     "columns of a part of an image, or of several blocks, as channels");
       const std::int64_t s = map.columns;
       const Loop by_channel{map.shape.c, plane, s};
-      if (w % s == 0 && sram_row == w / s * cb && rows.count() * w <= kLongestRow) {
+      if (moved == w && w % s == 0 && sram_row == w / s * cb && rows.count() * w <= kLongestRow) {
         add(rows.count() * w, s, cb, {}, {}, by_channel);
       } else {
-        add(w, s, cb, {}, by_channel, {rows.count(), w, sram_row});
+        add(moved, s, cb, {}, by_channel, {rows.count(), w, sram_row});
       }
       continue;
     }
     const Loop by_lane{lanes, plane, 1};
     const Loop by_block{run.blocks, cb * plane, sram_block};
     if (map.nhwc && lanes == map.shape.c) {  // whole pixels follow each other
-      if (sram_row == w * cb && rows.count() * w * lanes <= kLongestRow) {
+      if (moved == w && sram_row == w * cb && rows.count() * w * lanes <= kLongestRow) {
         add(rows.count() * w * lanes, lanes, cb, {}, {}, {});
       } else {
-        add(w * lanes, lanes, cb, {}, {}, {rows.count(), w * lanes, sram_row});
+        add(moved * lanes, lanes, cb, {}, {}, {rows.count(), w * lanes, sram_row});
       }
     } else if (map.nhwc && whole_pixels) {
       // One row a pixel: its blocks are groups.
       const std::int64_t bytes = channels.count();
       if (&run == &runs.front())
-        add(bytes, cb, sram_block, {}, {rows.count(), w * map.shape.c, sram_row}, {w, map.shape.c, cb});
+        add(bytes, cb, sram_block, {}, {rows.count(), w * map.shape.c, sram_row}, {moved, map.shape.c, cb});
     } else if (map.nhwc) {
       add(lanes, lanes, lanes, {run.blocks, cb, sram_block}, {rows.count(), w * map.shape.c, sram_row},
-          {w, map.shape.c, cb});
+          {moved, map.shape.c, cb});
     } else if (plane == 1) {  // a vector: channels are neighbours in DRAM
       if (run.blocks * lanes <= kLongestRow && sram_block <= kLongestRow) {
         add(run.blocks * lanes, lanes, sram_block, {}, {}, {});
       } else {
         add(lanes, lanes, lanes, {}, {}, by_block);
       }
-    } else if (sram_row == w * cb && rows.count() * w <= kLongestRow) {  // rows follow each other on both sides
+    } else if (moved == w && sram_row == w * cb &&
+               rows.count() * w <= kLongestRow) {  // rows follow each other on both sides
       add(rows.count() * w, 1, cb, {}, by_block, by_lane);
     } else {
-      add(w, 1, cb, by_block, by_lane, {rows.count(), w, sram_row});
+      add(moved, 1, cb, by_block, by_lane, {rows.count(), w, sram_row});
     }
   }
   return pieces;
@@ -220,16 +230,17 @@ std::vector<DmaPiece> raw_pieces(const DramMap& map, std::int64_t n, const Rows&
                                  const RawRows& raw, const isa::ChipConfig& chip) {
   const std::int64_t line = chip.sram.line_bytes;
   const std::int64_t w = map.shape.w;
+  const std::int64_t moved = map.moved_columns();
   const std::int64_t plane = map.shape.h * w;
-  const std::int64_t dram = map.offset + n * map.shape.c * plane + rows.first * w;
+  const std::int64_t dram = map.offset + n * map.shape.c * plane + rows.first * w + map.window.first;
   const Loop by_group{map.shape.c / raw.channels, raw.channels * plane, raw.group_lines * line};
   const Loop by_channel{raw.channels, plane, raw.columns};
-  if (w % raw.columns == 0 && rows.count() * w <= kLongestRow) {
+  if (moved == w && w % raw.columns == 0 && rows.count() * w <= kLongestRow) {
     return {
         piece(map.base_register, dram, sram_address, rows.count() * w, raw.columns, line, {}, by_group, by_channel)};
   }
   const Loop by_row{rows.count(), w, raw.row_lines * line};
-  return {piece(map.base_register, dram, sram_address, w, raw.columns, line, by_group, by_channel, by_row)};
+  return {piece(map.base_register, dram, sram_address, moved, raw.columns, line, by_group, by_channel, by_row)};
 }
 
 std::vector<DmaPiece> linear_pieces(std::uint8_t base_register, std::int64_t dram_offset, std::int64_t sram_address,

@@ -24,6 +24,8 @@ struct DramMap {
   MapShape shape;
   bool nhwc = false;         // an image with the channels of a pixel next to each other
   std::int64_t columns = 1;  // an NCHW image: so many neighbouring columns are channels of one pixel in SRAM
+  Rows window{0, 0};         // its columns that are moved, the first of them on a line of the map in SRAM; none: all
+  [[nodiscard]] std::int64_t moved_columns() const { return window.count() > 0 ? window.count() : shape.w; }
 };
 
 /// Bytes of a blocked map in DRAM: like in SRAM, but the last channel block holds only its real channels.

@@ -26,7 +26,9 @@ namespace tessera::compiler {
 struct FusionOptions {
   int effort = 1;            // 0..3: longer groups, more stripe heights
   bool whole_maps = true;    // false: between layers only line buffers and DRAM, to show what fusion alone does
+  bool cut_columns = true;   // groups may run in strips of columns
   int deepest = 0;           // most layers of a group; 0: as many as the effort allows
+  std::int64_t strips = 0;   // of every group whose maps can be cut so; 0: as is best
   double byte_share = 8.0;   // of the time that DRAM traffic takes, what it counts even when it is hidden
   double import_wait = 1.2;  // of the cycles of an image's lines: LOAD and REORDER wait for room and for DRAM
 };
@@ -46,10 +48,15 @@ class FusionSearch {
   [[nodiscard]] FusionPlan best(std::int64_t sram_lines, const std::vector<double>& margin);
 
  private:
+  // By level: the part that is gained of the cycles that more rows at once can gain.
+  static constexpr std::array<double, 8> kGains = {1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0};
+  static constexpr double kInstructionBytes = 128;
+
   struct RootFact {
     int root = -1;
     std::int64_t buffer_lines = 0;
     BufferUse use;
+    double loaded = 1;                                   // of the map, halos of regions more than once
     bool written = false, read = false, inside = false;  // inside: nobody else touches it
   };
   struct GroupFact {
@@ -77,7 +84,8 @@ class FusionSearch {
   [[nodiscard]] std::int64_t map_lines(int root) const { return map_lines_[static_cast<std::size_t>(root)]; }
   [[nodiscard]] double map_bytes(int root) const;
   [[nodiscard]] std::vector<int> touched(int first, int end) const;
-  const GroupPlan& group_plan(int first, int end, int level, std::int64_t together);
+  const GroupPlan& group_plan(int first, int end, int level, std::int64_t together, std::int64_t strips);
+  const std::vector<Region>& regions(const GroupPlan& plan);
   [[nodiscard]] GroupPlan whole_maps_plan(int first, int end);
   [[nodiscard]] int lead_layer(int first, int end) const;
   [[nodiscard]] std::int64_t buffered_lines(const GroupPlan& plan, const GroupFact& fact,
@@ -85,19 +93,28 @@ class FusionSearch {
   [[nodiscard]] std::int64_t constant_lines(int id) const;
   [[nodiscard]] std::int64_t copy_lines(const GroupPlan& plan, int id);
   GroupFact& fact(const GroupPlan& plan);
-  [[nodiscard]] double chunk_cycles(int id, const Rows& rows, std::int64_t together);
+  [[nodiscard]] double chunk_cycles(int id, const Area& area, std::int64_t together);
   /// Rows that a layer makes at once, and its cycles in all then.
   struct ChunkRows {
     std::int64_t rows = 1;
     double cycles = 0;
   };
-  const std::vector<ChunkRows>& chunk_choices(int id, std::int64_t together);
+  const std::vector<ChunkRows>& chunk_choices(int id, std::int64_t together, std::int64_t strips);
   [[nodiscard]] double rows_lines(int id, std::int64_t rows) const;
+  double area_cycles(int id, const Area& area, std::int64_t rows, std::int64_t together);
+  struct Traffic {
+    double bytes = 0;
+    double imports = 0;  // cycles of LOAD and REORDER for an image
+  };
+  [[nodiscard]] Traffic group_traffic(const GroupPlan& plan, const GroupFact& f, const std::vector<int>& spilled) const;
+  const std::vector<GroupPlan>& strip_plans(int first, int end);
   void time_group(const GroupPlan& plan, GroupFact& fact);
   [[nodiscard]] double image_cycles(const GroupPlan& plan, const GroupFact& fact, double imports) const;
   void extend(int cut, int state);
   void extend_by_layer(int cut, int state);
   void extend_by_groups(int cut, int state);
+  int try_levels(int cut, int state, int end, std::int64_t strips);
+  [[nodiscard]] std::int64_t wished_strips(int cut, int end) const;
   void try_group(int cut, int state, const GroupPlan& plan);
   [[nodiscard]] static State follow(const State& from, int cut, int state, const GroupPlan& plan,
                                     const std::vector<int>& live, const std::vector<int>& newly_spilled);
@@ -123,12 +140,15 @@ class FusionSearch {
   UnitCost& cost_;
   const isa::ChipConfig& chip_;
   FusionOptions options_;
-  std::vector<std::int64_t> map_lines_;                  // by root, whole
-  std::map<std::array<int, 4>, GroupPlan> group_plans_;  // first, end, level, together
-  std::map<std::array<int, 6>, GroupFact> facts_;        // first, end, level, ahead, together, lead
+  std::vector<std::int64_t> map_lines_;                        // by root, whole
+  std::map<std::array<int, 5>, GroupPlan> group_plans_;        // first, end, level, together, strips
+  std::map<std::array<int, 3>, std::vector<Region>> regions_;  // first, end, strips
+  std::map<std::array<int, 7>, GroupFact> facts_;              // first, end, level, ahead, together, lead, strips
+  std::map<std::pair<int, int>, std::vector<GroupPlan>> strip_plans_;  // first, end
   std::map<LayerKey, std::vector<LayerPlan>> plans_;
-  std::map<std::tuple<int, std::int64_t, std::int64_t, std::int64_t>, double> chunk_cycles_;  // layer, rows, together
-  std::map<std::pair<int, std::int64_t>, std::vector<ChunkRows>> chunk_choices_;              // layer, together
+  // Layer, rows, columns, images together.
+  std::map<std::tuple<int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>, double> chunk_cycles_;
+  std::map<std::tuple<int, std::int64_t, std::int64_t>, std::vector<ChunkRows>> chunk_choices_;  // together, strips
   std::vector<std::vector<State>> cuts_;
   std::vector<std::map<std::vector<int>, std::size_t>> offered_;  // by cut: the state with these maps in DRAM
   std::int64_t sram_lines_ = 0;

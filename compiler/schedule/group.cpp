@@ -18,8 +18,8 @@ bool reads_all(const Layer& layer) { return layer.out.h == 1 && layer.in.h > 1; 
 
 class Tracer {
  public:
-  Tracer(const LayerGraph& graph, const GroupPlan& group, const std::vector<bool>& spilled)
-      : graph_(graph), group_(group), spilled_(spilled) {}
+  Tracer(const LayerGraph& graph, const GroupPlan& group, const Region& region, const std::vector<bool>& spilled)
+      : graph_(graph), group_(group), region_(region), spilled_(spilled) {}
 
   GroupTrace trace() {
     find_roots();
@@ -47,6 +47,9 @@ class Tracer {
   [[nodiscard]] int root_of(const Layer& l, std::size_t operand) const {
     return graph_.values[static_cast<std::size_t>(l.inputs[operand])].root;
   }
+  /// Rows that the region has of the layer's output.
+  [[nodiscard]] const Rows& rows_of(int id) const { return region_.made_by(id).rows; }
+  [[nodiscard]] const Area& there(int r) const { return region_.there[static_cast<std::size_t>(r)]; }
   [[nodiscard]] std::size_t at(int id) const { return static_cast<std::size_t>(id - group_.first); }
   RootUse& use(int index) {
     auto found = std::find_if(uses_.begin(), uses_.end(), [&](const RootUse& u) { return u.root == index; });
@@ -63,6 +66,7 @@ class Tracer {
     }
     for (RootUse& u : uses_) {
       u.streamed = spilled_[static_cast<std::size_t>(u.root)] && u.writers.empty();
+      u.loaded = there(u.root).rows.first;
       TESSERA_CHECK(u.writers.empty() || !root(u.root).imported, "layers write an imported map");
     }
   }
@@ -70,14 +74,14 @@ class Tracer {
   /// Rows of the operand's map that must be there when the layer has made rows up to `end`; 0: none yet.
   [[nodiscard]] std::int64_t need(const Reader& r, std::int64_t end) const {
     const Layer& l = layer(r.layer);
-    if (end <= 0) return 0;
+    if (end <= rows_of(r.layer).first) return 0;
     if (r.operand == 1 && l.b_broadcast) return 1;
     return is_residual(l, r.operand) ? end : input_rows(l, {end - 1, end}).end;
   }
   /// The first row of the operand's map that the layer still reads when it has made `done` rows.
   [[nodiscard]] std::int64_t still_needed(const Reader& r, std::int64_t done) const {
     const Layer& l = layer(r.layer);
-    if (done >= l.out.h) return std::numeric_limits<std::int64_t>::max();
+    if (done >= rows_of(r.layer).end) return std::numeric_limits<std::int64_t>::max();
     if (r.operand == 1 && l.b_broadcast) return 0;
     return is_residual(l, r.operand) ? done : input_rows(l, {done, done + 1}).first;
   }
@@ -89,17 +93,24 @@ class Tracer {
                         [&](const Reader& r) { return r.layer > id && !reads_all(layer(r.layer)); });
   }
 
+  /// By layer: the first row that it makes.
+  [[nodiscard]] std::vector<std::int64_t> begins() const {
+    std::vector<std::int64_t> rows;
+    for (int id = group_.first; id < group_.end; ++id) rows.push_back(rows_of(id).first);
+    return rows;
+  }
+
   void write_chunks() {
-    done_.assign(static_cast<std::size_t>(group_.end - group_.first), 0);
+    done_ = begins();
     std::vector<int> drivers;
     for (int id = group_.first; id < group_.end; ++id) {
       if (drives(id)) drivers.push_back(id);
     }
     for (std::int64_t s = 0; s < group_.steps; ++s) {
-      for (const int id : drivers) pull(id, layer(id).out.h * (s + 1) / group_.steps);
+      for (const int id : drivers) pull(id, rows_of(id).first + rows_of(id).count() * (s + 1) / group_.steps);
       step_ends_.push_back(out_.chunks.size());
     }
-    for (int id = group_.first; id < group_.end; ++id) pull(id, layer(id).out.h);  // rows that nobody here reads
+    for (int id = group_.first; id < group_.end; ++id) pull(id, rows_of(id).end);  // rows that nobody here reads
     step_ends_.back() = out_.chunks.size();
   }
 
@@ -150,8 +161,8 @@ class Tracer {
     const Layer& l = layer(id);
     const std::int64_t most = chunk_rows(group_, l, id);
     while (done_[at(id)] < end) {
-      const std::int64_t next = std::min(l.out.h, done_[at(id)] + most);
-      const std::int64_t ahead = std::min(next + std::min(group_.ahead, 1) * most, l.out.h);
+      const std::int64_t next = std::min(rows_of(id).end, done_[at(id)] + most);
+      const std::int64_t ahead = std::min(next + std::min(group_.ahead, 1) * most, rows_of(id).end);
       for (std::size_t i = 0; i < l.inputs.size(); ++i) {
         RootUse& u = use(root_of(l, i));
         if (u.streamed) load(u, {id, i}, next, most);
@@ -166,7 +177,7 @@ class Tracer {
 
   /// Loads what the reader needs to have made rows up to `next`, and for the chunks that LOAD is ahead.
   void load(RootUse& u, const Reader& reader, std::int64_t next, std::int64_t most) {
-    const std::int64_t last = std::min(next + group_.ahead * most, layer(reader.layer).out.h);
+    const std::int64_t last = std::min(next + group_.ahead * most, rows_of(reader.layer).end);
     for (std::int64_t made = next;; made = std::min(made + most, last)) {
       const std::int64_t end = need(reader, made);
       if (u.loaded < end) {
@@ -180,7 +191,7 @@ class Tracer {
   /// A layer that may write over its operand does so in this group only if the other readers are done with the rows.
   void note_overwriting(const GroupChunk& c, const std::vector<std::int64_t>& done) {
     const int operand = overwritten_operand(graph_, c.layer);
-    if (operand < 0) return;
+    if (operand < 0 || !group_.cuts.whole()) return;  // another region may read the operand again
     const auto known = std::find(out_.in_place.begin(), out_.in_place.end(), c.layer);
     if (c.rows.first == 0 && known == out_.in_place.end()) out_.in_place.push_back(c.layer);
     for (const Reader& r : use(root_of(layer(c.layer), static_cast<std::size_t>(operand))).readers) {
@@ -191,7 +202,7 @@ class Tracer {
 
   /// Walks the chunks: a buffer holds what was written and somebody still reads.
   void find_heights() {
-    std::vector<std::int64_t> done(done_.size(), 0), written(uses_.size(), 0), height(uses_.size(), 0);
+    std::vector<std::int64_t> done = begins(), written(uses_.size(), 0), height(uses_.size(), 0);
     std::vector<std::int64_t> tallest(uses_.size(), 0);  // chunk
     for (const GroupChunk& c : out_.chunks) {
       std::size_t u = 0;
@@ -214,13 +225,15 @@ class Tracer {
       buffer.rows = height[u];
       // A result that only leaves: the next rows are made while STORE takes these.
       if (uses_[u].readers.empty() && group_.ahead > 0) buffer.rows = 2 * tallest[u];
-      buffer.rows = std::min(buffer.rows, r.shape.h);
+      buffer.map = there(buffer.root);
+      buffer.rows = std::min(buffer.rows, buffer.map.rows.count());
       if (buffer.rows > 0) out_.buffers.push_back(buffer);
     }
   }
 
   const LayerGraph& graph_;
   const GroupPlan& group_;
+  const Region& region_;
   const std::vector<bool>& spilled_;
   std::vector<RootUse> uses_;
   std::vector<std::int64_t> done_;      // by layer: rows made
@@ -302,8 +315,23 @@ bool can_fuse(const Layer& layer, const isa::ChipConfig& chip) {
   return layer.kind == LayerKind::conv || layer.kind == LayerKind::edp;
 }
 
-GroupTrace trace_group(const LayerGraph& graph, const GroupPlan& group, const std::vector<bool>& spilled) {
-  return Tracer(graph, group, spilled).trace();
+Region group_region(const LayerGraph& graph, const GroupPlan& group, std::int64_t row, std::int64_t column,
+                    const isa::ChipConfig& chip) {
+  if (!group.cuts.whole()) return region_of(graph, group.first, group.end, group.cuts, row, column, chip);
+  Region region;
+  region.first_layer = group.first;
+  for (const Root& root : graph.roots) region.there.push_back({{0, root.shape.h}, {0, root.shape.w}});
+  region.own = region.valid = region.there;
+  for (int id = group.first; id < group.end; ++id) {
+    const MapShape& out = graph.layers[static_cast<std::size_t>(id)].out;
+    region.made.push_back({{0, out.h}, {0, out.w}});
+  }
+  return region;
+}
+
+GroupTrace trace_group(const LayerGraph& graph, const GroupPlan& group, const Region& region,
+                       const std::vector<bool>& spilled) {
+  return Tracer(graph, group, region, spilled).trace();
 }
 
 std::vector<bool> interleaved(const std::vector<double>& front, const std::vector<double>& back) {
@@ -334,9 +362,13 @@ double chunk_weight(const LayerGraph& graph, const GroupPlan& plan, const GroupC
   return plan.row_cycles.empty() ? rows : rows * plan.row_cycles[static_cast<std::size_t>(chunk.layer - plan.first)];
 }
 
-std::int64_t buffer_lines(const Root& root, std::int64_t rows, const isa::ChipConfig& chip) {
+std::int64_t buffer_lines(const Root& root, std::int64_t rows, const Rows& columns, const isa::ChipConfig& chip) {
   return ceil_div(root.shape.c, chip.layout.channel_block) * rows *
-         ceil_div(root.shape.w, semantics::pixels_per_line(chip));
+         ceil_div(columns.count(), semantics::pixels_per_line(chip));
+}
+
+std::int64_t buffer_lines(const Root& root, std::int64_t rows, const isa::ChipConfig& chip) {
+  return buffer_lines(root, rows, {0, root.shape.w}, chip);
 }
 
 }  // namespace tessera::compiler

@@ -65,9 +65,11 @@ std::vector<isa::Reorder> placed_rows(const RawPlace& place, std::int64_t width,
 }  // namespace
 
 /// The image that the map is imported from.
-DramMap Walk::source_of(const Root& root) const {
+/// Columns are the map's; none: all.
+DramMap Walk::source_of(const Root& root, const Rows& columns) const {
   DramMap map = image_map(graph_.images[static_cast<std::size_t>(root.image)], image_shape(root), root.channels_last);
   map.columns = root.columns;
+  map.window = {columns.first * root.columns, std::min(columns.end * root.columns, map.shape.w)};
   return map;
 }
 
@@ -91,10 +93,10 @@ void Walk::import_resident(int id) {
 /// for a row as it lies.
 void Walk::import_rows(int id, std::uint8_t core, int index, std::int64_t n, const Rows& rows, const SramView& to) {
   const Root& root = graph_.roots[static_cast<std::size_t>(index)];
-  const DramMap map = source_of(root);
+  const DramMap map = source_of(root, to.columns);
   const ImportPlan plan = import_plan(root, !map.nhwc, chip_, cost_.dram_bytes_per_cycle());
   const std::int64_t row_lines =
-      plan.by_reorder() ? map.shape.c / plan.channels * ceil_div(map.shape.w, plan.columns) : 0;
+      plan.by_reorder() ? map.shape.c / plan.channels * ceil_div(map.moved_columns(), plan.columns) : 0;
   for (Rows part{rows.first, rows.first}; part.end < rows.end; part.first = part.end) {
     // The next rows come while REORDER places these; the first are few, since everybody waits for them.
     const std::int64_t fit = plan.by_reorder() ? spaces_[core].largest_free() / 2 / row_lines : 0;
@@ -112,14 +114,14 @@ void Walk::import_rows(int id, std::uint8_t core, int index, std::int64_t n, con
 /// Rows nearly as they lie, then REORDER puts them in place.
 void Walk::import_reordered(int id, std::uint8_t core, const Root& root, std::int64_t n, const Rows& rows,
                             const ImportPlan& plan, const SramView& to) {
-  const DramMap map = source_of(root);
+  const DramMap map = source_of(root, to.columns);
   const MapShape& image = map.shape;
   const std::int64_t line = chip_.sram.line_bytes;
   const std::int64_t groups = image.c / plan.channels;
   RawRows raw;
   raw.channels = plan.channels;
   raw.columns = plan.columns;
-  raw.row_lines = ceil_div(image.w, plan.columns);
+  raw.row_lines = ceil_div(map.moved_columns(), plan.columns);
   raw.group_lines = rows.count() * raw.row_lines;
   // LOAD brings them while REORDER reads those before them.
   LineRange range = take(id, core, groups * raw.group_lines, Fit::oldest, "raw rows", raw_rows_);
@@ -143,7 +145,7 @@ void Walk::import_reordered(int id, std::uint8_t core, const Root& root, std::in
       place.to_row = to.row_lines * line;
       place.rows = run.count();
       place.groups = std::min(block, image.c - first) / plan.channels;
-      for (const isa::Reorder& reorder : placed_rows(place, image.w, root.columns, chip_)) {
+      for (const isa::Reorder& reorder : placed_rows(place, map.moved_columns(), root.columns, chip_)) {
         WorkItem& copy = item(core, isa::QueueId::reorder, id);
         copy.tile = text;
         copy.body = reorder;
@@ -157,7 +159,7 @@ void Walk::import_reordered(int id, std::uint8_t core, const Root& root, std::in
 /// With columns as channels the last pixel of a row may have columns that the image has not: the zero point.
 void Walk::fill_columns(int id, std::uint8_t core, const Root& root, const Rows& rows, const SramView& view) {
   const std::int64_t rest = root.columns > 1 ? root.image_width % root.columns : 0;
-  if (rest == 0) return;
+  if (rest == 0 || (view.columns.count() > 0 && view.columns.end < root.shape.w)) return;
   const std::int64_t cb = chip_.layout.channel_block;
   const std::int64_t line = chip_.sram.line_bytes;
   const Image& image = graph_.images[static_cast<std::size_t>(root.image)];
@@ -166,7 +168,8 @@ void Walk::fill_columns(int id, std::uint8_t core, const Root& root, const Rows&
     isa::Reorder fill;
     fill.fill = true;
     fill.fill_value = static_cast<std::uint8_t>(zero);
-    put(fill.dst_base, view.line_of(run.first, 0) * line + root.image_width / root.columns * cb + rest);
+    put(fill.dst_base,
+        view.line_of(run.first, 0) * line + (root.image_width / root.columns - view.columns.first) * cb + rest);
     put(fill.run_bytes, root.columns - rest);
     for (isa::ReorderDim& dim : fill.dims) dim.count = 1;
     put(fill.dims[4].count, run.count());

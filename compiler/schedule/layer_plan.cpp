@@ -405,15 +405,17 @@ std::vector<EnginePiece> engine_pieces(const Layer& layer, const Tile& tile, Eng
   std::vector<EnginePiece> pieces;
   const auto next = [&] { return static_cast<std::int64_t>(pieces.size()); };
   if (split == EngineSplit::rows) {
-    for (const Rows& rows : cut(tile.rows, engines, 1)) pieces.push_back({{tile.n, rows, tile.channels}, next()});
+    for (const Rows& rows : cut(tile.rows, engines, 1))
+      pieces.push_back({{tile.n, rows, tile.channels, tile.columns}, next()});
   } else if (split == EngineSplit::channels && granule > 0) {
-    for (const Rows& part : cut(tile.channels, engines, granule)) pieces.push_back({{tile.n, tile.rows, part}, next()});
+    for (const Rows& part : cut(tile.channels, engines, granule))
+      pieces.push_back({{tile.n, tile.rows, part, tile.columns}, next()});
   } else if (by_images(split)) {
     const std::int64_t engine = tile.n / engine_images(layer.out.n, chip);
     std::vector<Rows> parts = {tile.channels};
     if (split == EngineSplit::crossed && granule > 0) parts = cut(tile.channels, engines, granule);
     std::rotate(parts.begin(), parts.begin() + engine % static_cast<std::int64_t>(parts.size()), parts.end());
-    for (const Rows& part : parts) pieces.push_back({{tile.n, tile.rows, part}, engine});
+    for (const Rows& part : parts) pieces.push_back({{tile.n, tile.rows, part, tile.columns}, engine});
   }
   if (pieces.empty()) pieces.push_back({tile, -1});
   if (pieces.size() == 1 && !by_images(split)) pieces.front().engine = -1;
@@ -481,7 +483,8 @@ EngineSplit member_split(const GroupPlan& plan, const Layer& layer, const LayerG
   if (layer.kind != LayerKind::conv) return EngineSplit::none;
   const std::int64_t rows = chunk_rows(plan, layer, id);
   const std::int64_t first = (layer.out.h - rows) / 2;
-  return best_split(layer, graph, {0, {first, first + rows}, {0, layer.out.c}}, plan.together > 1, cost).split;
+  const Rows columns{0, strip_width(layer, plan.cuts.columns, cost.chip())};
+  return best_split(layer, graph, {0, {first, first + rows}, {0, layer.out.c}, columns}, plan.together > 1, cost).split;
 }
 
 std::vector<Rows> cut(const Rows& range, std::int64_t parts, std::int64_t granule) {

@@ -13,7 +13,9 @@ class RowKeeper {
   RowKeeper(const LayerGraph& graph, const isa::ChipConfig& chip, const WalkCost& cost_of, RowsStay when,
             WalkChoices& choices)
       : graph_(graph), chip_(chip), cost_of_(cost_of), when_(when), choices_(choices) {
-    for (const GroupPlan& group : choices.groups) traces_.push_back(trace_group(graph, group, choices.spilled));
+    for (const GroupPlan& group : choices.groups) {  // strips have the same rows
+      traces_.push_back(trace_group(graph, group, group_region(graph, group, 0, 0, chip), choices.spilled));
+    }
   }
 
   void run() {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "hw/common/error.hpp"
+#include "hw/common/units.hpp"
 #include "isa/semantics/layout.hpp"
 
 namespace tessera::compiler {
@@ -89,14 +90,18 @@ bool global_average(const Layer& layer) {
          layer.pad_top + layer.pad_left + layer.pad_bottom + layer.pad_right == 0;
 }
 
-isa::SramTensor operand(const SramView& view, std::int64_t row, std::int64_t block, const isa::ChipConfig& chip) {
+isa::SramTensor operand(const SramView& view, std::int64_t row, std::int64_t block, std::int64_t column,
+                        const isa::ChipConfig& chip) {
+  const std::int64_t pixels = semantics::pixels_per_line(chip);
+  TESSERA_CHECK(column >= view.columns.first && column % pixels == 0, "column ", column, " begins no line of the view");
+  const std::int64_t across = (column - view.columns.first) / pixels;
   isa::SramTensor t;
   put(t.row_pitch, view.row_lines);
   put(t.block_pitch, view.block_lines);
   if (view.wrap_rows == 0) {
-    put(t.base, view.line_of(row, block) * chip.sram.line_bytes);
+    put(t.base, (view.line_of(row, block) + across) * chip.sram.line_bytes);
   } else {
-    put(t.base, view.line_of(view.first_row, block) * chip.sram.line_bytes);
+    put(t.base, (view.line_of(view.first_row, block) + across) * chip.sram.line_bytes);
     put(t.wrap_rows, view.wrap_rows);
     put(t.first_row, view.slot(row));
   }
@@ -129,6 +134,25 @@ Rows operand_rows(const Layer& layer, std::size_t operand, const Rows& output) {
   return is_residual(layer, operand) ? output : input_rows(layer, output);
 }
 
+Rows output_columns(const Layer& layer, const Tile& tile) {
+  return tile.columns.count() > 0 ? tile.columns : Rows{0, layer.out.w};
+}
+
+Rows input_columns(const Layer& layer, const Rows& output) {
+  if (!windowed(layer)) return output;
+  if (output.count() == layer.out.w) return {0, layer.in.w};
+  const std::int64_t first = output.first * layer.sx;
+  const std::int64_t end = (output.end - 1) * layer.sx - layer.pad_left + (layer.kw - 1) * layer.dx + 1;
+  return {first, std::clamp<std::int64_t>(end, first + 1, layer.in.w)};
+}
+
+std::int64_t wrong_columns(const Layer& layer) { return windowed(layer) ? ceil_div(layer.pad_left, layer.sx) : 0; }
+
+std::int64_t first_column_read(const Layer& layer, std::int64_t column) {
+  if (!windowed(layer)) return column;
+  return std::clamp<std::int64_t>(column * layer.sx - layer.pad_left, 0, layer.in.w - 1);
+}
+
 Rows input_channels(const Layer& layer, const Rows& output) {
   if (layer.kind != LayerKind::conv) return output;
   const std::int64_t groups = layer.node->groups;
@@ -142,16 +166,17 @@ isa::Conv conv_geometry(const Layer& layer, const LayerGraph& graph, const Tile&
   const QNode& node = *layer.node;
   const QTensor& in = tensor_of(graph, layer.inputs[0]);
   const QTensor& own = tensor_of(graph, node.output);
+  const Rows columns = output_columns(layer, tile);
   const Rows in_rows = input_rows(layer, tile.rows);
   const Rows in_channels = input_channels(layer, tile.channels);
   isa::Conv conv;
   conv.mode = layer.mode;
   conv.shift_only = node.shift_only;
   put(conv.in_h, in_rows.count());
-  put(conv.in_w, layer.in.w);
+  put(conv.in_w, input_columns(layer, columns).count());
   put(conv.cin, in_channels.count());
   put(conv.out_h, tile.rows.count());
-  put(conv.out_w, layer.out.w);
+  put(conv.out_w, columns.count());
   put(conv.cout, tile.channels.count());
   put(conv.groups, node.groups == 1 ? 1 : tile.channels.count() / (layer.out.c / node.groups));
   put(conv.kh, layer.kh);
@@ -184,15 +209,16 @@ isa::Conv conv_geometry(const Layer& layer, const LayerGraph& graph, const Tile&
 
 isa::Edp edp_geometry(const Layer& layer, const LayerGraph& graph, const Tile& tile) {
   const QNode& node = *layer.node;
+  const Rows columns = output_columns(layer, tile);
   const Rows in_rows = input_rows(layer, tile.rows);
   isa::Edp edp;
   edp.has_b = layer.inputs.size() == 2;
   put(edp.b_broadcast, layer.b_broadcast ? 1 : 0);
   put(edp.h, tile.rows.count());
-  put(edp.w, layer.out.w);
+  put(edp.w, columns.count());
   put(edp.c, tile.channels.count());
   put(edp.in_h, in_rows.count());
-  put(edp.in_w, layer.in.w);
+  put(edp.in_w, input_columns(layer, columns).count());
   set_stages(edp, layer, graph);
   if (!windowed(layer)) return edp;
   const bool average = node.op == QOp::average_pool;

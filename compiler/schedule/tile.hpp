@@ -17,11 +17,13 @@ struct Rows {
   [[nodiscard]] std::int64_t count() const { return end - first; }
 };
 
-/// Output rows and channels (of the layer's own output, not of a Concat root) of image n.
+/// Output rows, channels (of the layer's own output, not of a Concat root) and columns of image n; columns begin on a
+/// line.
 struct Tile {
   std::int64_t n = 0;
   Rows rows;
   Rows channels;
+  Rows columns{0, 0};  // none: all
 };
 
 /// A blocked map, or a part of one, in SRAM. A line buffer holds the last wrap_rows rows: a row lies where the row
@@ -33,6 +35,7 @@ struct SramView {
   std::int64_t first_row = 0;
   std::int64_t first_block = 0;
   std::int64_t wrap_rows = 0;  // 0: not a line buffer
+  Rows columns{0, 0};          // of the map that it holds, from a line on; none: all
   /// Row of the buffer where a row of the map lies.
   [[nodiscard]] std::int64_t slot(std::int64_t row) const {
     return wrap_rows == 0 ? row - first_row : (row - first_row) % wrap_rows;
@@ -44,8 +47,8 @@ struct SramView {
   [[nodiscard]] std::vector<Rows> straight(const Rows& rows) const;
 };
 
-/// The operand that starts at `row` of `block`.
-[[nodiscard]] isa::SramTensor operand(const SramView& view, std::int64_t row, std::int64_t block,
+/// The operand that starts at `row` of `block`, at `column`, the first of a line.
+[[nodiscard]] isa::SramTensor operand(const SramView& view, std::int64_t row, std::int64_t block, std::int64_t column,
                                       const isa::ChipConfig& chip);
 
 /// Narrows into an instruction field; InternalError when it does not fit.
@@ -60,6 +63,14 @@ void put(Field& field, std::int64_t value) {
 
 /// Input rows that the tile's output rows read, clipped to those that exist.
 [[nodiscard]] Rows input_rows(const Layer& layer, const Rows& output);
+/// The tile's columns, all if it names none.
+[[nodiscard]] Rows output_columns(const Layer& layer, const Tile& tile);
+/// Input columns that an instruction reads for output columns that begin on a line: from a line on, to the last that
+/// exists. Where that is not the map's edge the first `wrong_columns` of its results see padding instead of the map.
+[[nodiscard]] Rows input_columns(const Layer& layer, const Rows& output);
+[[nodiscard]] std::int64_t wrong_columns(const Layer& layer);
+/// The first input column on which an output column depends.
+[[nodiscard]] std::int64_t first_column_read(const Layer& layer, std::int64_t column);
 /// Rows and channels of operand 1 of a convolution, the residual: those of the result.
 [[nodiscard]] inline bool is_residual(const Layer& layer, std::size_t operand) {
   return layer.kind == LayerKind::conv && operand == 1;

@@ -499,12 +499,12 @@ void Walk::load_rows(int id, std::uint8_t core, int index, std::int64_t n, const
   isa::Traffic kind = isa::Traffic::spill;
   if (root.imported) {
     const Rows read = root.columns > 1 ? Rows{0, channels.count() / root.columns} : channels;
-    pieces = image_pieces(source_of(root), n, rows, read, view, 0, chip_);
+    pieces = image_pieces(source_of(root, view.columns), n, rows, read, view, 0, chip_);
     kind = image_traffic(graph_.images[static_cast<std::size_t>(root.image)]);
     fill_columns(id, core, root, rows, view);
   } else {
-    const DramMap map{base_of(isa::BufferKind::scratch), roots_[static_cast<std::size_t>(index)].dram_offset,
-                      root.shape};
+    DramMap map{base_of(isa::BufferKind::scratch), roots_[static_cast<std::size_t>(index)].dram_offset, root.shape};
+    map.window = view.columns;
     pieces = blocked_pieces(map, n, rows, channels, view, chip_);
   }
   for (const DmaPiece& piece : pieces) {
@@ -531,7 +531,8 @@ void Walk::store_tile(int id, std::uint8_t core, const Tile& tile, const SramVie
     }
   };
   if (state.dram_offset >= 0) {
-    const DramMap map{base_of(isa::BufferKind::scratch), state.dram_offset, root.shape};
+    DramMap map{base_of(isa::BufferKind::scratch), state.dram_offset, root.shape};
+    map.window = tile.columns;
     const Rows stored{std::max(tile.rows.first, kept(l.output_root).stored_from), tile.rows.end};
     if (stored.count() > 0) store(blocked_pieces(map, tile.n, stored, in_root, out, chip_), isa::Traffic::spill);
   }
@@ -544,9 +545,10 @@ void Walk::store_tile(int id, std::uint8_t core, const Tile& tile, const SramVie
     if (part.count() <= 0) continue;
     for (const int index : images) {
       const Image& image = graph_.images[static_cast<std::size_t>(index)];
-      store(image_pieces(image_map(image, value.shape, value.channels_last), tile.n, tile.rows,
-                         {part.first - value.first_channel, part.end - value.first_channel}, out, value.first_channel,
-                         chip_),
+      DramMap map = image_map(image, value.shape, value.channels_last);
+      map.window = tile.columns;
+      store(image_pieces(map, tile.n, tile.rows, {part.first - value.first_channel, part.end - value.first_channel},
+                         out, value.first_channel, chip_),
             image_traffic(image));
     }
   }

@@ -109,13 +109,22 @@ class Walk {
   void run_one(int id);
   void layer(int id);
   void group(const GroupPlan& plan);
-  void group_images(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t turn);
-  void group_chunk(const GroupPlan& plan, const GroupChunk& chunk, std::int64_t n, std::int64_t part);
-  void open_member(const GroupPlan& plan, int id);
-  void place_buffers(const GroupPlan& plan);
-  [[nodiscard]] SramView group_view(int root, std::int64_t n, const Rows& rows) const;
+  struct Group;
+  struct GroupPart;
+  struct GroupPiece;
+  struct GroupStep;
   void open_group(const GroupPlan& plan);
-  void finish_chunk(const GroupPlan& plan, const GroupChunk& chunk);
+  void count_uses(const GroupPlan& plan, GroupPart& part) const;
+  void place_buffers(const GroupPlan& plan, GroupPart& part);
+  [[nodiscard]] std::vector<GroupStep> group_steps(const GroupPlan& plan, const GroupPart& part) const;
+  void group_images(const GroupPlan& plan, GroupPart& part, const GroupStep& step);
+  void group_chunk(const GroupPlan& plan, GroupPart& part, const GroupPiece& piece, const GroupChunk& chunk,
+                   std::int64_t n, std::int64_t tile_part);
+  [[nodiscard]] Rows channels_read(const GroupPlan& plan, int root) const;
+  void open_member(const GroupPlan& plan, GroupPart& part, int id);
+  [[nodiscard]] SramView group_view(const GroupPart& part, const GroupPiece& piece, int root, std::int64_t n,
+                                    const Rows& rows) const;
+  void finish_chunk(const GroupPlan& plan, GroupPart& part, const GroupChunk& chunk);
   void host(int id);
   void move_layer(int id);
   [[noreturn]] static void no_place_for_move(int id, const Layer& layer, const std::string& what);
@@ -157,7 +166,7 @@ class Walk {
   void reorder_body(int id, std::uint8_t core, const Tile& tile, const SramView& in, const SramView& out);
   void store_tile(int id, std::uint8_t core, const Tile& tile, const SramView& out);
 
-  [[nodiscard]] DramMap source_of(const Root& root) const;
+  [[nodiscard]] DramMap source_of(const Root& root, const Rows& columns) const;
   [[nodiscard]] DramMap image_map(const Image& image, const MapShape& shape, bool channels_last) const;
   [[nodiscard]] SramView resident_view(int root, std::int64_t n) const;
   [[nodiscard]] bool resident(int root) const { return !choices_.spilled[static_cast<std::size_t>(root)]; }
@@ -181,8 +190,7 @@ class Walk {
   std::vector<RootState> roots_;
   std::int64_t now_ = 0;
   int host_steps_ = 0;
-  struct Group;  // the one that runs
-  std::unique_ptr<Group> group_;
+  std::unique_ptr<Group> group_;  // the one that runs
   std::int64_t next_engine_ = 0;
   LineRange raw_rows_{-1, 0};  // the last ones that were taken
   bool stagger_ = false;       // the engines begin the next tile that they share together

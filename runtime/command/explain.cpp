@@ -25,6 +25,8 @@ struct Choice {
   std::vector<std::int64_t> tile_rows, tile_channels;
   std::vector<std::string> split;
   std::int64_t width = 0, height = 0;
+  std::int64_t strips = 1;                        // of columns
+  std::int64_t pixels_again = 0, macs_again = 0;  // made in more than one region of the group
   Cycles cycles = 0, layer_cycles = 0;
   Bytes bytes = 0;
   LayerLimits limit;  // of a layer on the convolution engines
@@ -72,8 +74,17 @@ Choice choice_of(const compiler::Compiled& compiled, const isa::ChipConfig& chip
     const auto value = compiled.schedule_view.values.find(view.outputs.at(0));
     if (value == compiled.schedule_view.values.end() || !value->second.shape || value->second.shape->size() != 4)
       continue;
-    c.height = (*value->second.shape)[2];
-    c.width = (*value->second.shape)[3];
+    const compiler::Shape& shape = *value->second.shape;
+    c.height = shape[2];
+    c.width = shape[3];
+    std::int64_t made = 0;
+    for (const std::int64_t pixels : ints(view, "made_pixels")) made += pixels;
+    for (const std::int64_t strips : ints(view, "strips")) c.strips = strips;
+    const std::int64_t pixels = shape[0] * c.height * c.width;
+    if (made <= pixels) continue;
+    c.pixels_again = made - pixels;
+    c.macs_again = static_cast<std::int64_t>(static_cast<double>(layer->macs_useful) *
+                                             static_cast<double>(c.pixels_again) / static_cast<double>(pixels));
   }
   return c;
 }
@@ -90,6 +101,8 @@ json choice_json(const Choice& c) {
               {"tile_channels", c.tile_channels},
               {"engine_split", c.split},
               {"layer_cycles", c.layer_cycles},
+              {"strips", c.strips},
+              {"again", {{"pixels", c.pixels_again}, {"macs", c.macs_again}}},
               {"predicted", {{"cycles", c.cycles}, {"dram_bytes", c.bytes}}}};
   if (c.limit.cycles > 0) out["limit"] = limit_json(c.limit);
   return out;
@@ -107,9 +120,9 @@ std::string row(const Choice& c, const Choice& chosen) {
     std::snprintf(text, sizeof text, "%-26s refused: %s\n", c.what.c_str(), c.refusal.c_str());
     return text;
   }
-  std::snprintf(text, sizeof text, "%-26s %6zu %9s %9s %12lld %+7.2f %% %14lld %+7.2f %%\n", c.what.c_str(),
-                c.members.size(), list(c.tile_rows).c_str(), list(c.tile_channels).c_str(),
-                static_cast<long long>(c.cycles),
+  std::snprintf(text, sizeof text, "%-26s %6zu %6lld %9s %9s %12lld %+7.2f %% %14lld %+7.2f %%\n", c.what.c_str(),
+                c.members.size(), static_cast<long long>(c.strips), list(c.tile_rows).c_str(),
+                list(c.tile_channels).c_str(), static_cast<long long>(c.cycles),
                 100.0 * (static_cast<double>(c.cycles) / static_cast<double>(chosen.cycles) - 1.0),
                 static_cast<long long>(c.bytes),
                 100.0 * (static_cast<double>(c.bytes) / static_cast<double>(chosen.bytes) - 1.0));
@@ -194,6 +207,11 @@ void print(const std::vector<Choice>& choices, const std::string& node) {
   std::printf("\ntile %s rows x %s channels; engines share by %s; about %lld cycles of the unit\n",
               list(chosen.tile_rows).c_str(), list(chosen.tile_channels).c_str(),
               chosen.split.empty() ? "-" : chosen.split.front().c_str(), static_cast<long long>(chosen.layer_cycles));
+  if (chosen.strips > 1 || chosen.pixels_again > 0) {
+    std::printf("%lld strips of columns; %lld of %lld pixels are made again, halos of regions: %lld MACs\n",
+                static_cast<long long>(chosen.strips), static_cast<long long>(chosen.pixels_again),
+                static_cast<long long>(chosen.width * chosen.height), static_cast<long long>(chosen.macs_again));
+  }
   if (chosen.limit.cycles > 0) {
     const hw::ConvLimits& parts = chosen.limit.parts;
     std::printf("%lld cycles of the engines: array %lld, window %lld, weights %lld, drain %lld; the limit is %s\n",
@@ -201,7 +219,8 @@ void print(const std::vector<Choice>& choices, const std::string& node) {
                 static_cast<long long>(parts.window), static_cast<long long>(parts.weights),
                 static_cast<long long>(parts.drain), parts.longest());
   }
-  std::printf("%-26s %6s %9s %9s %12s %9s %14s\n", "choice", "group", "rows", "channels", "cycles", "", "DRAM bytes");
+  std::printf("%-26s %6s %6s %9s %9s %12s %9s %14s\n", "choice", "group", "strips", "rows", "channels", "cycles", "",
+              "DRAM bytes");
   for (const Choice& c : choices) std::fputs(row(c, chosen).c_str(), stdout);
   std::printf("cycles and bytes: of the whole network, predicted\n");
 }

@@ -110,6 +110,31 @@ TEST(Fused, ImagesOfABatchComputeTheGraphOnTwoEngines) {
   EXPECT_GT(with_groups, seeds() / 4);
 }
 
+TEST(Fused, ForcedStripsComputeTheGraph) {
+  std::uint64_t ran = 0, in_strips = 0;
+  for (std::uint64_t seed = 801; seed <= 800 + seeds(); ++seed) {
+    const char* names[] = {"tiny", "micro", "a1000"};
+    const std::string name = names[seed % 3];
+    const isa::ChipConfig chip = name == "tiny" ? chip_with(name, kBankBytes[seed / 3 % 4]) : isa::load_chip(name);
+    const QGraph graph = testing::random_graph(seed, 23);
+    CompileOptions options;
+    options.fusion.strips = 2 + static_cast<std::int64_t>(seed % 5);
+    try {
+      const Compiled made = compile(graph, chip, options);
+      testing::expect_program_computes(graph, made.program, chip, testing::random_inputs(graph, seed + 1000), seed);
+      ++ran;
+      in_strips += std::any_of(made.schedule_view.nodes.begin(), made.schedule_view.nodes.end(), [](const Node& node) {
+        const std::vector<std::int64_t> strips = node.ints_attr("strips", {});
+        return !strips.empty() && strips.front() > 1;
+      });
+    } catch (const UserError&) {  // what this SRAM cannot hold
+    }
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(ran, seeds() / 2);
+  EXPECT_GT(in_strips, seeds() / 4);
+}
+
 TEST(Fused, MovesAndProductsComputeTheGraph) {
   for (std::uint64_t seed = 501; seed <= 520; ++seed) {
     const isa::ChipConfig chip = chip_with("tiny", kBankBytes[2 + seed % 2]);

@@ -28,6 +28,11 @@ GroupPlan plan(int first, int end, std::int64_t steps, int ahead, bool fine) {
   return plan;
 }
 
+/// The group in one piece, no map in SRAM as a whole.
+GroupTrace trace_all(const LayerGraph& graph, const GroupPlan& group, const isa::ChipConfig& chip) {
+  return trace_group(graph, group, group_region(graph, group, 0, 0, chip), std::vector<bool>(graph.roots.size(), true));
+}
+
 struct Made {
   QBuilder builder;
   isa::ChipConfig chip = isa::load_chip("tiny");
@@ -35,8 +40,7 @@ struct Made {
   explicit Made(std::uint64_t seed) : builder(seed) {}
   void build() { graph = build_layers(builder.graph, chip); }
   [[nodiscard]] GroupTrace trace(std::int64_t steps, int ahead = 0, bool fine = false) const {
-    return trace_group(graph, plan(0, static_cast<int>(graph.layers.size()), steps, ahead, fine),
-                       std::vector<bool>(graph.roots.size(), true));
+    return trace_all(graph, plan(0, static_cast<int>(graph.layers.size()), steps, ahead, fine), chip);
   }
 };
 
@@ -164,7 +168,7 @@ TEST(Group, RandomGraphsFindEveryRowTheyRead) {
           GroupPlan group = plan(first, end, steps, static_cast<int>(seed % 3), seed % 2 == 0);
           for (const int lead : {-1, first + 1, first + 3}) {
             group.lead = lead;
-            const GroupTrace trace = trace_group(layers, group, std::vector<bool>(layers.roots.size(), true));
+            const GroupTrace trace = trace_all(layers, group, chip);
             EXPECT_TRUE(holds(layers, trace, heights_of(trace))) << "seed " << seed << " " << first << ".." << end;
             leads += trace.front > 0 ? 1 : 0;
             ++groups;

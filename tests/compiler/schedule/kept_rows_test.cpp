@@ -50,7 +50,9 @@ class TwoLayers {
 
   [[nodiscard]] RowUses uses() const {
     std::vector<GroupTrace> traces;
-    for (const GroupPlan& plan : choices.groups) traces.push_back(trace_group(graph, plan, choices.spilled));
+    for (const GroupPlan& plan : choices.groups) {
+      traces.push_back(trace_group(graph, plan, group_region(graph, plan, 0, 0, chip), choices.spilled));
+    }
     return row_uses(graph, choices.groups, traces, root);
   }
   std::optional<Walk::Cost> cost_of(const WalkChoices& tried) {

@@ -1,0 +1,362 @@
+// What groups of layers take and cost: the part of FusionSearch that makes plans of them and knows nothing of cuts and
+// states.
+#include <algorithm>
+#include <array>
+
+#include "compiler/schedule/fusion_search.hpp"
+#include "compiler/schedule/import_plan.hpp"
+#include "hw/common/error.hpp"
+#include "hw/common/units.hpp"
+#include "isa/semantics/layout.hpp"
+
+namespace tessera::compiler {
+namespace {
+
+constexpr double kChunkOverhead = 40;  // cycles of an instruction beside its work
+constexpr int kFrontLevel = 5;         // of layers in front of those that run whole images
+constexpr double kLeastGain = 0.99;    // of a layer's cycles, for a further choice
+constexpr double kSeam = 0.05;         // of work on other units, that is not hidden
+constexpr double kLedSeam = 0.025;     // of it, where some layers are a step ahead
+constexpr double kInTurn = 0.5;        // of it, where images take turns
+constexpr double kLoadBytes = 64;
+constexpr std::array<std::int64_t, 6> kStrips = {1, 2, 3, 4, 6, 8};  // of columns
+constexpr std::array<double, 3> kParts = {0.95, 0.6, 0.35};          // of the SRAM that a group in strips may take
+
+/// Its rows are windows of the input's.
+bool reads_rows(const Layer& l) { return l.kind == LayerKind::conv || l.kh > 1; }
+
+bool contains(const std::vector<int>& sorted, int value) {
+  return std::binary_search(sorted.begin(), sorted.end(), value);
+}
+
+}  // namespace
+
+/// Lines that buffers around the layer hold for rows that it makes at once, roughly.
+double FusionSearch::rows_lines(int id, std::int64_t rows) const {
+  const Layer& l = layer(id);
+  const Root& in = root(graph_.values[static_cast<std::size_t>(l.inputs[0])].root);
+  const std::int64_t read = reads_rows(l) ? rows * l.sy : rows;
+  return static_cast<double>(buffer_lines(root(l.output_root), rows, chip_) + buffer_lines(in, read, chip_));
+}
+
+/// From one row at a time on, whichever layer gains most cycles for the lines it takes makes more rows at once, until
+/// the level's part of all that can be gained is.
+const GroupPlan& FusionSearch::group_plan(int first, int end, int level, std::int64_t together, std::int64_t strips) {
+  GroupPlan& plan = group_plans_[{first, end, level, static_cast<int>(together), static_cast<int>(strips)}];
+  if (!plan.rows.empty()) return plan;
+  plan.first = first;
+  plan.end = end;
+  plan.level = level;
+  plan.together = together;
+  plan.cuts.columns = strips;
+  const auto choices = [&](int id) -> const std::vector<ChunkRows>& { return chunk_choices(id, together, strips); };
+  std::vector<std::size_t> at;  // by layer: choice
+  double left = 0;              // to gain
+  for (int id = first; id < end; ++id) {
+    at.push_back(0);
+    left += choices(id).front().cycles - choices(id).back().cycles;
+  }
+  left *= kGains[static_cast<std::size_t>(level)];
+  while (left > 0) {
+    double best = 0;
+    int chosen = -1;
+    std::size_t to = 0;
+    for (int id = first; id < end; ++id) {
+      const std::vector<ChunkRows>& all = choices(id);
+      const ChunkRows& now = all[at[static_cast<std::size_t>(id - first)]];
+      for (std::size_t c = at[static_cast<std::size_t>(id - first)] + 1; c < all.size(); ++c) {
+        const double lines = rows_lines(id, all[c].rows) - rows_lines(id, now.rows);
+        const double ratio = (now.cycles - all[c].cycles) / std::max(1.0, lines);
+        if (ratio <= best) continue;
+        best = ratio;
+        chosen = id;
+        to = c;
+      }
+    }
+    if (chosen < 0) break;
+    std::size_t& choice = at[static_cast<std::size_t>(chosen - first)];
+    left -= choices(chosen)[choice].cycles - choices(chosen)[to].cycles;
+    choice = to;
+  }
+  for (int id = first; id < end; ++id) {
+    const ChunkRows& chosen = choices(id)[at[static_cast<std::size_t>(id - first)]];
+    plan.rows.push_back(chosen.rows);
+    plan.row_cycles.push_back(chosen.cycles / static_cast<double>(layer(id).out.h));
+  }
+  plan.steps = ceil_div(layer(end - 1).out.h, plan.rows.back());
+  return plan;
+}
+
+std::int64_t FusionSearch::constant_lines(int id) const {
+  const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
+  const std::int64_t line = chip_.sram.line_bytes;
+  return (c.layout ? ceil_div(c.layout->sram_bytes(), line) : 0) + ceil_div(c.params_bytes, line) +
+         ceil_div(c.table_bytes, line);
+}
+
+/// Of the other engines' copies of its weights.
+std::int64_t FusionSearch::copy_lines(const GroupPlan& plan, int id) {
+  const Layer& l = layer(id);
+  if (plan.together == 1 || l.kind != LayerKind::conv) return 0;
+  if (member_split(plan, l, graph_, id, cost_) != EngineSplit::copied) return 0;
+  return (chip_.conv.engines - 1) *
+         ceil_div(constants_.layers[static_cast<std::size_t>(id)].layout->sram_bytes(), chip_.sram.line_bytes);
+}
+
+/// Layer by layer with an image an engine, but for what is in front of the lead.
+GroupPlan FusionSearch::whole_maps_plan(int first, int end) {
+  GroupPlan plan = group_plan(first, end, kFrontLevel, chip_.conv.engines, 1);
+  plan.level = -1;
+  for (int id = std::max(first, lead_layer(first, end)); id < end; ++id) {
+    plan.rows[static_cast<std::size_t>(id - first)] = layer(id).out.h;
+  }
+  plan.steps = ceil_div(layer(end - 1).out.h, plan.rows.back());
+  return plan;
+}
+
+/// Where the images in front may be a turn ahead: behind vector work, so that it is done under the convolutions of the
+/// images before it, or behind the layer that reads what LOAD brings. -1: nowhere.
+int FusionSearch::lead_layer(int first, int end) const {
+  for (int id = first + 1; id < end; ++id) {
+    if (layer(id - 1).kind == LayerKind::edp && layer(id).kind == LayerKind::conv) return id;
+  }
+  const std::vector<int>& read = layer(first).inputs;
+  const bool imports = std::any_of(
+      read.begin(), read.end(), [&](int t) { return root(graph_.values[static_cast<std::size_t>(t)].root).imported; });
+  return imports && first + 1 < end ? first + 1 : -1;
+}
+
+/// Lines of the buffers of the group's maps that are not in SRAM as a whole.
+std::int64_t FusionSearch::buffered_lines(const GroupPlan& plan, const GroupFact& fact,
+                                          const std::vector<int>& spilled) const {
+  std::int64_t sum = 0;
+  std::vector<BufferUse> uses;
+  for (const RootFact& r : fact.roots) {
+    if (r.buffer_lines == 0 || !contains(spilled, r.root)) continue;
+    sum += r.buffer_lines;
+    uses.push_back(r.use);
+    uses.back().lines = r.buffer_lines;
+  }
+  if (layer(plan.first).out.n == 1) return sum;
+  return plan.together * lay_buffers(uses, fact.front, fact.tail, INT64_MAX).lines;
+}
+
+const std::vector<Region>& FusionSearch::regions(const GroupPlan& plan) {
+  std::vector<Region>& known = regions_[{plan.first, plan.end, static_cast<int>(plan.cuts.columns)}];
+  for (std::int64_t i = 0; i < plan.cuts.columns && known.size() < static_cast<std::size_t>(plan.cuts.columns); ++i) {
+    known.push_back(group_region(graph_, plan, 0, i, chip_));
+  }
+  return known;
+}
+
+FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
+  const std::array<int, 7> key = {plan.first,
+                                  plan.end,
+                                  plan.level,
+                                  plan.ahead,
+                                  static_cast<int>(plan.together),
+                                  plan.lead,
+                                  static_cast<int>(plan.cuts.columns)};
+  const auto found = facts_.find(key);
+  if (found != facts_.end()) return found->second;
+  GroupFact f;
+  const std::vector<bool> all(graph_.roots.size(), true);
+  const std::vector<Region>& strips = regions(plan);
+  const GroupTrace trace = trace_group(graph_, plan, strips.front(), all);  // of all: they differ in columns
+  const std::vector<BufferUse> uses = buffer_uses(graph_, trace);
+  f.front = trace.front;
+  f.tail = trace.tail;
+  for (const int r : touched(plan.first, plan.end)) {
+    RootFact fact;
+    fact.root = r;
+    if (const LineBuffer* buffer = trace.buffer_of(r)) {
+      for (const Region& strip : strips) {
+        const Area& there = strip.there[static_cast<std::size_t>(r)];
+        fact.buffer_lines = std::max(fact.buffer_lines, buffer_lines(root(r), buffer->rows, there.columns, chip_));
+      }
+      fact.use = uses[static_cast<std::size_t>(buffer - trace.buffers.data())];
+    }
+    fact.inside = root(r).first_layer >= plan.first && root(r).last_layer < plan.end;
+    for (int id = plan.first; id < plan.end; ++id) {
+      fact.written = fact.written || layer(id).output_root == r;
+      for (const int t : layer(id).inputs) {
+        fact.read = fact.read || graph_.values[static_cast<std::size_t>(t)].root == r;
+      }
+    }
+    fact.loaded = 0;
+    for (const Region& strip : strips) {
+      fact.loaded += static_cast<double>(strip.there[static_cast<std::size_t>(r)].pixels()) /
+                     static_cast<double>(root(r).shape.h * root(r).shape.w);
+    }
+    f.roots.push_back(fact);
+  }
+  for (int id = plan.first; id < plan.end; ++id) {
+    const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
+    f.weight_lines += constant_lines(id) + copy_lines(plan, id);
+    f.constant_bytes += static_cast<double>(c.useful_weight_bytes + c.params_bytes + c.table_bytes);
+  }
+  f.least_lines = buffered_lines(plan, f, touched(plan.first, plan.end)) + f.weight_lines;
+  f.in_place = trace.in_place;
+  for (const GroupChunk& chunk : trace.chunks) {
+    const bool conv = !chunk.load && layer(chunk.layer).kind == LayerKind::conv;
+    f.instruction_bytes +=
+        conv ? kInstructionBytes * static_cast<double>(chip_.conv.engines / plan.together) : kLoadBytes;
+  }
+  f.instruction_bytes *= static_cast<double>(strips.size());
+  return facts_.emplace(key, std::move(f)).first->second;
+}
+
+double FusionSearch::chunk_cycles(int id, const Area& area, std::int64_t together) {
+  const Rows& rows = area.rows;
+  const auto key = std::make_tuple(id, rows.first, rows.end, area.columns.first, area.columns.end, together);
+  const auto known = chunk_cycles_.find(key);
+  if (known != chunk_cycles_.end()) return known->second;
+  const Layer& l = layer(id);
+  const Tile tile{0, rows, {0, l.out.c}, area.columns};
+  const double cycles = l.kind == LayerKind::conv ? best_split(l, graph_, tile, together > 1, cost_).cycles
+                                                  : static_cast<double>(cost_.edp(edp_geometry(l, graph_, tile)));
+  return chunk_cycles_.emplace(key, cycles + kChunkOverhead).first->second;
+}
+
+/// Fewer cycles with more rows; what gains nothing is left out.
+const std::vector<FusionSearch::ChunkRows>& FusionSearch::chunk_choices(int id, std::int64_t together,
+                                                                        std::int64_t strips) {
+  std::vector<ChunkRows>& choices = chunk_choices_[std::make_tuple(id, together, strips)];
+  if (!choices.empty()) return choices;
+  const std::int64_t height = layer(id).out.h;
+  const std::int64_t width = strip_width(layer(id), strips, chip_);
+  const auto cycles = [&](std::int64_t rows) {
+    const std::int64_t first = (height - rows) / 2;  // away from the padding
+    return chunk_cycles(id, {{first, first + rows}, {0, width}}, together) * static_cast<double>(strips * height) /
+           static_cast<double>(rows);
+  };
+  if (layer(id).wished_rows > 0) {
+    choices = {{layer(id).wished_rows, cycles(layer(id).wished_rows)}};
+    return choices;
+  }
+  for (std::int64_t rows = 1;; rows = std::min(height, std::max(rows + 1, rows * 4 / 3))) {
+    const double now = cycles(rows);
+    if (choices.empty() || now < kLeastGain * choices.back().cycles) choices.push_back({rows, now});
+    if (rows == height) break;
+  }
+  return choices;
+}
+
+/// Cycles of a layer for an area in chunks; those that see no padding above or below are alike.
+double FusionSearch::area_cycles(int id, const Area& area, std::int64_t rows, std::int64_t together) {
+  const Layer& l = layer(id);
+  const std::int64_t margin = l.pad_top + (l.kh - 1) * l.dy;
+  double sum = 0, inner = -1;
+  for (std::int64_t first = area.rows.first; first < area.rows.end; first += rows) {
+    const Rows chunk{first, std::min(first + rows, area.rows.end)};
+    const bool alike = chunk.count() == rows && first * l.sy >= l.pad_top && (chunk.end - 1) * l.sy + margin < l.in.h;
+    const double cycles = alike && inner >= 0 ? inner : chunk_cycles(id, {chunk, area.columns}, together);
+    if (alike) inner = cycles;
+    sum += cycles;
+  }
+  return sum;
+}
+
+void FusionSearch::time_group(const GroupPlan& plan, GroupFact& f) {
+  f.timed = true;
+  for (int id = plan.first; id < plan.end; ++id) {
+    std::map<std::int64_t, double> known;  // by columns: what a strip in the middle takes
+    for (const Region& strip : regions(plan)) {
+      const Area& made = strip.made_by(id);
+      const bool inner = made.columns.first > 0 && made.columns.end < layer(id).out.w;
+      double cycles = 0;
+      if (const auto same = known.find(made.columns.count()); inner && same != known.end()) {
+        cycles = same->second;
+      } else {
+        cycles = area_cycles(id, made, chunk_rows(plan, layer(id), id), plan.together);
+        if (inner) known[made.columns.count()] = cycles;
+      }
+      (layer(id).kind == LayerKind::conv ? f.conv : f.edp) += cycles;
+    }
+  }
+}
+
+/// What the group moves when these maps are in DRAM.
+FusionSearch::Traffic FusionSearch::group_traffic(const GroupPlan& plan, const GroupFact& f,
+                                                  const std::vector<int>& spilled) const {
+  const auto images = static_cast<double>(layer(plan.first).out.n);
+  Traffic out;
+  out.bytes = f.constant_bytes + images * f.instruction_bytes;
+  double streamed = 0;  // bytes
+  for (const RootFact& r : f.roots) {
+    const Root& map = root(r.root);
+    if (!contains(spilled, r.root)) {
+      if (map.imported && map.first_layer >= plan.first) out.bytes += map_bytes(r.root);
+      continue;
+    }
+    if (r.read && !r.written) streamed += r.loaded * map_bytes(r.root);
+    if (r.read && map.imported) {
+      out.imports += r.loaded * static_cast<double>(map.shape.h) *
+                     import_plan(map, !map.channels_last, chip_, cost_.dram_bytes_per_cycle()).cycles();
+    }
+    if (r.written && !r.inside) out.bytes += map_bytes(r.root);
+  }
+  out.bytes += streamed;
+  out.imports = std::max(options_.import_wait * out.imports, streamed / images / cost_.dram_bytes_per_cycle());
+  return out;
+}
+
+/// Of all plans in strips those that take fewer lines than any that costs less, whole rows among them; at most a few
+/// for each number of strips, as high as a part of the SRAM holds.
+const std::vector<GroupPlan>& FusionSearch::strip_plans(int first, int end) {
+  const auto [known, fresh] = strip_plans_.emplace(std::make_pair(first, end), std::vector<GroupPlan>{});
+  if (!fresh) return known->second;
+  struct Offer {
+    GroupPlan plan;
+    std::int64_t lines = 0;
+    double cost = 0;
+  };
+  std::vector<Offer> offers;
+  const auto consider = [&](const GroupPlan& plan) {
+    GroupFact& f = fact(plan);
+    if (!f.timed) time_group(plan, f);
+    const Traffic traffic = group_traffic(plan, f, touched(first, end));
+    const double cost =
+        image_cycles(plan, f, traffic.imports) + options_.byte_share * traffic.bytes / cost_.dram_bytes_per_cycle();
+    offers.push_back({plan, f.least_lines, cost});
+  };
+  const std::int64_t most = most_cuts(graph_, first, end, chip_).columns;
+  for (const std::int64_t strips : kStrips) {
+    if (strips > most) break;
+    int level = 0;
+    for (const double part : kParts) {
+      const auto lines = static_cast<std::int64_t>(part * static_cast<double>(sram_lines_));
+      GroupPlan plan;
+      const auto fits = [&](int at) {
+        plan = group_plan(first, end, at, 1, strips);
+        plan.ahead = 1;
+        return fact(plan).least_lines <= lines;
+      };
+      const auto levels = static_cast<int>(kGains.size());
+      const int before = level;
+      while (level < levels && !fits(level)) ++level;
+      if (level == levels) break;
+      if (strips == 1 || level > before || part == kParts.front()) consider(plan);
+    }
+  }
+  std::stable_sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) { return a.lines < b.lines; });
+  double least = kNoPlan;
+  for (const Offer& offer : offers) {
+    if (offer.cost >= least) continue;
+    least = offer.cost;
+    if (offer.plan.cuts.columns > 1) known->second.push_back(offer.plan);
+  }
+  return known->second;
+}
+
+/// Cycles of an image, with `imports` of LOAD and REORDER.
+double FusionSearch::image_cycles(const GroupPlan& plan, const GroupFact& f, double imports) const {
+  const double all = f.conv + f.edp + imports;
+  // Without room ahead a line buffer's next rows wait for the reader of the last.
+  const double longest = plan.ahead > 0 ? std::max({f.conv, f.edp, imports}) : all;
+  // Images that go through whole layers do not overlap unless some layers are ahead.
+  const bool leads = f.front > 0;
+  return longest + (leads ? kLedSeam : plan.together > 1 ? kInTurn : kSeam) * (all - longest);
+}
+
+}  // namespace tessera::compiler
