@@ -90,15 +90,14 @@ Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const
     chosen = candidate;
   };
   for (const Search& search : kSearches) attempt(search);
+  const Prediction so_far = best.value_or(by_layer.value_or(Prediction{}));
   if (batch) {
     for (const Search& search : kBatchSearches) attempt(search);
-    return make_schedule(graph, chip, chosen);
-  }
-  const auto& so_far = best ? best : by_layer;
-  if (!so_far || so_far->bytes > kFewBytes * so_far->compulsory) {
+  } else if (so_far.bytes == 0 || so_far.bytes > kFewBytes * so_far.compulsory) {
     for (const Search& search : kStripSearches) attempt(search);
   }
-  if (chosen.fused) keep_rows_if_better(graph, chip, options.rows_stay, chosen, best);
+  if (!best && !by_layer) chosen = options;  // its objection
+  if (best) keep_rows_if_better(graph, chip, options.rows_stay, chosen, best);
   return make_schedule(graph, chip, chosen);
 }
 

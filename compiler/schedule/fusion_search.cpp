@@ -284,9 +284,18 @@ int FusionSearch::try_levels(int cut, int state, int end, std::int64_t strips) {
 
 /// Into how many strips layers [cut, end) must be cut by the user's wish; 0: as is best; -1: they cannot.
 std::int64_t FusionSearch::wished_strips(int cut, int end) const {
-  std::int64_t strips = options_.strips;
-  if (strips > 0) strips = std::min(strips, most_cuts(graph_, cut, end, chip_).columns);
-  return strips;
+  std::int64_t strips = 0;
+  for (int id = cut; id < end; ++id) {
+    const Layer& l = layer(id);
+    if (l.wished_columns == 0) continue;
+    const std::int64_t wished = ceil_div(l.out.w, l.wished_columns);
+    if (strips != 0 && strips != wished) return -1;
+    strips = wished;
+  }
+  if (strips == 0 && options_.strips == 0) return 0;
+  const std::int64_t most = most_cuts(graph_, cut, end, chip_).columns;
+  if (strips == 0) return std::min(options_.strips, most);
+  return strips <= most ? strips : -1;
 }
 
 void FusionSearch::try_group(int cut, int state, const GroupPlan& plan) {

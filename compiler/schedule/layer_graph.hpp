@@ -105,9 +105,10 @@ struct Layer {
   bool swapped = false;       // elementwise: the node's second operand is the instruction's first
   isa::ConvMode mode = isa::ConvMode::dense;
   std::int64_t fold = 1;
-  std::int64_t columns = 1;        // conv: neighbouring columns of an image that are channels of operand 0
-  std::int64_t added_weights = 0;  // of the kernel of an output channel: zeros that the node's model has not
-  std::int64_t wished_rows = 0;    // of a tile, by the user's wish; 0: free
+  std::int64_t columns = 1;         // conv: neighbouring columns of an image that are channels of operand 0
+  std::int64_t added_weights = 0;   // of the kernel of an output channel: zeros that the node's model has not
+  std::int64_t wished_rows = 0;     // of a tile, by the user's wish; 0: free
+  std::int64_t wished_columns = 0;  // of the strips of its group, at most; 0: free
 };
 
 struct LayerGraph {

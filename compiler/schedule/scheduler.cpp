@@ -119,6 +119,7 @@ class Maker {
 
   /// Tries with every map in SRAM, then moves the largest map at the point of failure to DRAM, until all fits.
   void walk() {
+    refuse_strips(layers_, options_.fused);
     WalkChoices choices;
     choices.spilled.assign(layers_.roots.size(), chip_.cores > 1);
     choices.kept.assign(layers_.roots.size(), {});

@@ -12,7 +12,8 @@
 
 namespace tessera::compiler {
 
-/// `--tile NODE=HxW`: H output rows of W columns.
+/// `--tile NODE=HxW`: H output rows of W columns; of fewer than all, the node's group runs in strips of at most W,
+/// halos aside.
 struct TileWish {
   std::string node;
   std::int64_t rows = 0, columns = 0;
@@ -28,6 +29,9 @@ struct Wishes {
 };
 
 void apply_wishes(LayerGraph& graph, const Wishes& wishes, const isa::ChipConfig& chip);
+
+/// A schedule that has no strips refuses wishes for them; `fused`: it would have, had they found room.
+void refuse_strips(const LayerGraph& graph, bool fused);
 
 /// The wishes that bind what layer `id` finds in SRAM, as the beginning of a message ("--keep conv1: "); "" if none.
 [[nodiscard]] std::string wishes_at(const LayerGraph& graph, int id);

@@ -136,6 +136,38 @@ TEST(Wishes, TilesHaveTheirHeight) {
   }
 }
 
+TEST(Wishes, NarrowTilesAreStripsOfTheirGroup) {
+  for (const std::int64_t columns : {2, 4, 6, 8}) {
+    for (const std::int64_t rows : {1, 5}) {
+      Wished w;
+      w.compile.schedule = "fused";
+      w.compile.tiles = {"conv2=" + std::to_string(rows) + "x" + std::to_string(columns)};
+      w.expect_right_values();
+      w.model.timing_only = true;
+      const PreparedModel prepared = prepare_model(w.model, w.compile);
+      for (const compiler::Node& node : schedule_model(prepared, w.model, w.compile).schedule_view.nodes) {
+        if (node.name != "conv2") continue;
+        EXPECT_EQ(node.ints_attr("tile_rows", {}), (Ints{rows}));
+        EXPECT_EQ(node.ints_attr("strips", {}), (Ints{(10 + columns - 1) / columns}));
+        EXPECT_GE(node.ints_attr("made_pixels", {}).at(0), kHeight * kWidth);
+      }
+    }
+  }
+}
+
+TEST(Wishes, ForStripsThatCannotBeAreRefused) {
+  Wished w;
+  w.compile.tiles = {"conv2=4x4"};
+  w.compile.schedule = "layer";
+  w.expect_refusal({"--tile conv2=4x4", "--schedule fused"});
+  w.compile.schedule = "fused";
+  w.compile.sets = {"sram.size_bytes=64"};
+  w.expect_refusal({"--tile conv2=4x4", "sram.size_bytes"});
+  w.compile.sets.clear();
+  w.compile.tiles = {"conv2=4x4", "conv3=4x2"};
+  w.expect_right_values();
+}
+
 TEST(Wishes, KeptMapsStayInSram) {
   Wished w;
   w.compile.sets = {"sram.size_bytes=512"};
@@ -168,7 +200,7 @@ TEST(Wishes, OfTilesThatCannotBeAreRefused) {
   w.compile.tiles = {"conv2=13x10"};
   w.expect_refusal({"--tile conv2=13x10", "1x10 to 12x10"});
   w.compile.tiles = {"conv2=4x5"};
-  w.expect_refusal({"--tile conv2=4x5", "whole rows", "12x10"});
+  w.expect_refusal({"--tile conv2=4x5", "multiples of 2", "all 10"});
   for (const char* text : {"conv2", "conv2=4", "conv2=x10", "conv2=0x10", "=4x10", "conv2=4x10x"}) {
     w.compile.tiles = {text};
     w.expect_refusal({std::string("--tile ") + text, "NODE=HxW"});
