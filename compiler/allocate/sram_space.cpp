@@ -8,33 +8,14 @@
 namespace tessera::compiler {
 
 SramSpace::SramSpace(std::int64_t lines, std::int64_t lines_per_bank)
-    : lines_(lines), lines_per_bank_(lines_per_bank), segments_{{0, lines, -1, false}} {
+    : lines_(lines), lines_per_bank_(lines_per_bank), segments_{{0, lines, -1, false, false}} {
   TESSERA_CHECK(lines > 0 && lines_per_bank > 0, "SRAM of ", lines, " lines, ", lines_per_bank, " a bank");
 }
 
-LineRange SramSpace::take(std::int64_t lines, Fit fit, const LineRange& apart_from) {
+LineRange SramSpace::take(std::int64_t lines, Fit fit, const LineRange& apart_from, std::int64_t half_lines) {
   TESSERA_CHECK(lines > 0, "an empty SRAM buffer");
-  // A candidate is better when it meets `apart_from` in no bank, then when its latest earlier use is older (oldest),
-  // then bank-aligned when large, then lower.
-  struct Choice {
-    std::int64_t first = -1, age = 0, shared = 0;
-    bool aligned = false, meets = false;
-  } best;
-  const auto bank = [&](std::int64_t at) { return at / lines_per_bank_; };
-  const auto consider = [&](std::int64_t first, std::size_t begin, std::size_t end) {
-    std::int64_t age = -1;
-    for (std::size_t i = begin; i < end && segments_[i].first < first + lines; ++i) {
-      if (segments_[i].first + segments_[i].lines > first) age = std::max(age, segments_[i].last_use);
-    }
-    const bool aligned = lines >= lines_per_bank_ && first % lines_per_bank_ == 0;
-    const std::int64_t key = fit == Fit::oldest ? age : 0;
-    const std::int64_t shared = fit == Fit::apart ? shared_banks(first, lines) : 0;
-    const bool meets = apart_from.first >= 0 && bank(first) <= bank(apart_from.first + apart_from.lines - 1) &&
-                       bank(apart_from.first) <= bank(first + lines - 1);
-    const auto rank = [](const Choice& c) { return std::make_tuple(c.meets, c.age, c.shared, !c.aligned, c.first); };
-    const Choice choice{first, key, shared, aligned, meets};
-    if (best.first < 0 || rank(choice) < rank(best)) best = choice;
-  };
+  const Wish wish{lines, fit, apart_from, half_lines, fit == Fit::aside && 2 * taken_ <= lines_};
+  Choice best;
   for (std::size_t begin = 0; begin < segments_.size();) {
     if (segments_[begin].taken) {
       ++begin;
@@ -42,46 +23,74 @@ LineRange SramSpace::take(std::int64_t lines, Fit fit, const LineRange& apart_fr
     }
     std::size_t end = begin;
     while (end < segments_.size() && !segments_[end].taken) ++end;
-    const std::int64_t run_first = segments_[begin].first;
-    const std::int64_t run_end = segments_[end - 1].first + segments_[end - 1].lines;
-    const auto fits = [&](std::int64_t first) { return first >= run_first && first + lines <= run_end; };
-    if (fits(run_first)) {
-      if (fit == Fit::low) {
-        consider(run_first, begin, end);
-      } else {
-        for (std::size_t i = begin; i < end; ++i) {
-          const std::int64_t first = segments_[i].first;
-          if (fits(first)) consider(first, begin, end);
-          const std::int64_t tail = first + segments_[i].lines - lines;
-          if (fits(tail)) consider(tail, begin, end);
-          const std::int64_t next_bank = (first + lines_per_bank_ - 1) / lines_per_bank_ * lines_per_bank_;
-          const bool wanted = fit == Fit::apart || lines >= lines_per_bank_ || apart_from.first >= 0;
-          if (wanted && fits(next_bank)) consider(next_bank, begin, end);
-        }
-        if (fit == Fit::apart) {
-          for (std::int64_t at = run_first / lines_per_bank_ * lines_per_bank_; at < run_end; at += lines_per_bank_) {
-            if (fits(at)) consider(at, begin, end);
-          }
-        }
-      }
-    }
+    choose(wish, begin, end, best);
     begin = end;
   }
   if (best.first < 0) return {-1, 0};
-  occupy(best.first, lines);
+  occupy(best.first, lines, fit == Fit::apart);
   taken_ += lines;
   peak_ = std::max(peak_, taken_);
   return {best.first, lines};
 }
 
-std::int64_t SramSpace::shared_banks(std::int64_t first, std::int64_t lines) const {
+std::int64_t SramSpace::next_bank(std::int64_t line) const {
+  return (line + lines_per_bank_ - 1) / lines_per_bank_ * lines_per_bank_;
+}
+
+void SramSpace::choose(const Wish& wish, std::size_t begin, std::size_t end, Choice& best) const {
+  const std::int64_t run_first = segments_[begin].first;
+  const std::int64_t run_end = segments_[end - 1].first + segments_[end - 1].lines;
+  const auto offer = [&](std::int64_t first) {
+    if (first >= run_first && first + wish.lines <= run_end) consider(wish, first, begin, end, best);
+  };
+  if (wish.fit == Fit::low) {
+    offer(run_first);
+    return;
+  }
+  const bool to_banks =
+      wish.fit == Fit::apart || wish.beside_maps || wish.lines >= lines_per_bank_ || wish.apart_from.first >= 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    offer(segments_[i].first);
+    offer(segments_[i].first + segments_[i].lines - wish.lines);
+    if (to_banks) offer(next_bank(segments_[i].first));
+  }
+  if (wish.fit != Fit::apart) return;
+  const std::int64_t front = next_bank(wish.half_lines) - wish.half_lines;  // the part of a bank in front of the range
+  for (std::int64_t at = bank(run_first) * lines_per_bank_; at < run_end; at += lines_per_bank_) {
+    offer(at);
+    if (wish.half_lines > 0) offer(at + front);
+  }
+}
+
+/// A place is better when it meets `apart_from` in no bank, then when its latest earlier use is older (oldest, aside),
+/// then when its banks hold less, then when it or its second half begins a bank, then lower.
+void SramSpace::consider(const Wish& wish, std::int64_t first, std::size_t begin, std::size_t end, Choice& best) const {
+  Choice choice;
+  choice.first = first;
+  const std::int64_t last = first + wish.lines - 1;
+  if (wish.fit == Fit::oldest || wish.fit == Fit::aside) {
+    choice.age = -1;
+    for (std::size_t i = begin; i < end && segments_[i].first <= last; ++i) {
+      if (segments_[i].first + segments_[i].lines > first) choice.age = std::max(choice.age, segments_[i].last_use);
+    }
+  }
+  if (wish.fit == Fit::apart || wish.beside_maps) choice.shared = shared_banks(first, wish.lines, wish.beside_maps);
+  choice.aligned =
+      (wish.half_lines > 0 || wish.lines >= lines_per_bank_) && (first + wish.half_lines) % lines_per_bank_ == 0;
+  const LineRange& other = wish.apart_from;
+  choice.meets =
+      other.first >= 0 && bank(first) <= bank(other.first + other.lines - 1) && bank(other.first) <= bank(last);
+  const auto rank = [](const Choice& c) { return std::make_tuple(c.meets, c.age, c.shared, !c.aligned, c.first); };
+  if (best.first < 0 || rank(choice) < rank(best)) best = choice;
+}
+
+std::int64_t SramSpace::shared_banks(std::int64_t first, std::int64_t lines, bool maps) const {
   std::int64_t shared = 0;
   std::int64_t counted = -1;  // the last bank that was counted
   for (const Segment& s : segments_) {
-    if (!s.taken) continue;
-    const std::int64_t low = std::max(s.first / lines_per_bank_, first / lines_per_bank_);
-    const std::int64_t high =
-        std::min((s.first + s.lines - 1) / lines_per_bank_, (first + lines - 1) / lines_per_bank_);
+    if (!s.taken || (maps && !s.map)) continue;
+    const std::int64_t low = std::max(bank(s.first), bank(first));
+    const std::int64_t high = std::min(bank(s.first + s.lines - 1), bank(first + lines - 1));
     if (high < low) continue;
     shared += high - std::max(low, counted + 1) + 1;
     counted = high;
@@ -89,7 +98,7 @@ std::int64_t SramSpace::shared_banks(std::int64_t first, std::int64_t lines) con
   return shared;
 }
 
-void SramSpace::occupy(std::int64_t first, std::int64_t lines) {
+void SramSpace::occupy(std::int64_t first, std::int64_t lines, bool map) {
   std::vector<Segment> next;
   next.reserve(segments_.size() + 2);
   bool placed = false;
@@ -100,12 +109,12 @@ void SramSpace::occupy(std::int64_t first, std::int64_t lines) {
       continue;
     }
     TESSERA_CHECK(!s.taken, "SRAM lines ", s.first, "..", end, " are taken twice");
-    if (s.first < first) next.push_back({s.first, first - s.first, s.last_use, false});
+    if (s.first < first) next.push_back({s.first, first - s.first, s.last_use, false, false});
     if (!placed) {
-      next.push_back({first, lines, -1, true});
+      next.push_back({first, lines, -1, true, map});
       placed = true;
     }
-    if (end > first + lines) next.push_back({first + lines, end - first - lines, s.last_use, false});
+    if (end > first + lines) next.push_back({first + lines, end - first - lines, s.last_use, false, false});
   }
   segments_ = std::move(next);
 }

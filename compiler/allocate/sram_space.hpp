@@ -10,9 +10,10 @@
 namespace tessera::compiler {
 
 enum class Fit : std::uint8_t {
-  low,    // lowest address: long-lived maps stay together
-  apart,  // as few banks as possible in common with what is taken, then the lowest address
-  oldest  // least recently used: streamed buffers, prefetch distance as long as the SRAM permits
+  low,     // lowest address: long-lived maps stay together
+  apart,   // as few banks as possible in common with what is taken, then the lowest address
+  oldest,  // least recently used: streamed buffers, prefetch distance as long as the SRAM permits
+  aside    // the same; of ranges as old, while half of the SRAM is free, one in whose banks no map (apart) lies
 };
 
 /// A range of SRAM lines.
@@ -26,8 +27,10 @@ class SramSpace {
   SramSpace(std::int64_t lines, std::int64_t lines_per_bank);
 
   /// Takes `lines` lines; first = -1 when no free range is long enough. Ranges of at least a bank start on a bank where
-  /// one that does fits equally well. Where there is a choice, in no bank of `apart_from`.
-  [[nodiscard]] LineRange take(std::int64_t lines, Fit fit, const LineRange& apart_from = {-1, 0});
+  /// one that does fits equally well. Where there is a choice, in no bank of `apart_from`. `half_lines` > 0: halves
+  /// that are used at the same time; where it costs no bank, the second, which begins there, begins a bank (apart).
+  [[nodiscard]] LineRange take(std::int64_t lines, Fit fit, const LineRange& apart_from = {-1, 0},
+                               std::int64_t half_lines = 0);
   /// Gives a range back; `now` is the program position of its last use.
   void release(const LineRange& range, std::int64_t now);
 
@@ -40,11 +43,28 @@ class SramSpace {
  private:
   struct Segment {
     std::int64_t first, lines, last_use;
-    bool taken;
+    bool taken, map;
   };
-  /// Banks of the range in which something is taken.
-  [[nodiscard]] std::int64_t shared_banks(std::int64_t first, std::int64_t lines) const;
-  void occupy(std::int64_t first, std::int64_t lines);
+  /// What is asked for, and a place for it.
+  struct Wish {
+    std::int64_t lines;
+    Fit fit;
+    LineRange apart_from;
+    std::int64_t half_lines;
+    bool beside_maps;  // costs nothing to avoid
+  };
+  struct Choice {
+    std::int64_t first = -1, age = 0, shared = 0;
+    bool aligned = false, meets = false;
+  };
+  /// Of the free segments [begin, end), which lie one behind the other.
+  void choose(const Wish& wish, std::size_t begin, std::size_t end, Choice& best) const;
+  void consider(const Wish& wish, std::int64_t first, std::size_t begin, std::size_t end, Choice& best) const;
+  [[nodiscard]] std::int64_t bank(std::int64_t line) const { return line / lines_per_bank_; }
+  [[nodiscard]] std::int64_t next_bank(std::int64_t line) const;
+  /// Banks of the range in which something, or a map, is taken.
+  [[nodiscard]] std::int64_t shared_banks(std::int64_t first, std::int64_t lines, bool maps) const;
+  void occupy(std::int64_t first, std::int64_t lines, bool map);
   void merge();
 
   std::int64_t lines_, lines_per_bank_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/schedule/import_plan.hpp"
+#include "compiler/schedule/map_order.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
 
@@ -180,7 +181,7 @@ class Planner {
     const Rows first_channels{site_.channels.first, std::min(site_.channels.first + tc, site_.channels.end)};
     // Engines side by side hold what belongs to their tiles at the same time.
     const bool images = !site_.streams() && c.plan.channels_outer;
-    const SplitChoice choice = best_split(layer_, graph_, {0, first_rows, first_channels}, images, cost_);
+    const SplitChoice choice = best_split(layer_, graph_, {0, first_rows, first_channels}, images, cost_, site_.halved);
     c.plan.split = choice.split;
     if (choice.split == EngineSplit::copied) {
       const std::int64_t bytes =
@@ -205,7 +206,7 @@ class Planner {
   }
 
   double exact_tile(const Rows& rows, const Rows& channels, EngineSplit split) {
-    return split_cycles(layer_, graph_, {0, rows, channels}, split, cost_);
+    return split_cycles(layer_, graph_, {0, rows, channels}, split, cost_, site_.halved);
   }
 
   /// A Concat part that starts inside a block touches one block more.
@@ -349,6 +350,7 @@ LayerSite layer_site(const LayerGraph& graph, int id, const std::vector<bool>& s
   }
   site.output_streamed = spilled[static_cast<std::size_t>(l.output_root)];
   site.output_resident = !site.output_streamed;
+  site.halved = graph.halved && !site.streams();
   const auto reads = [&](const Layer& reader, int root) {
     return std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](int t) { return root_of(t) == root; });
   };
@@ -422,9 +424,38 @@ std::vector<EnginePiece> engine_pieces(const Layer& layer, const Tile& tile, Eng
   return pieces;
 }
 
+namespace {
+
+/// The engines' pieces of the tile are the two halves of the map, which share no bank (map_order.hpp).
+bool halves(const Layer& layer, const Tile& tile, EngineSplit split, const MapOrder& order) {
+  if (order.half_lines == 0 || tile.rows.count() < layer.out.h) return false;
+  return order.rows_outside ? split == EngineSplit::rows
+                            : split == EngineSplit::channels && tile.channels.count() == layer.out.c;
+}
+
+bool read_apart(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split,
+                const isa::ChipConfig& chip) {
+  const MapOrder order = map_order(graph, graph.values[static_cast<std::size_t>(layer.inputs[0])].root, chip);
+  if (!order.rows_outside && layer.mode != isa::ConvMode::depthwise) return false;
+  return halves(layer, tile, split, order);
+}
+
+/// Lines that the engines write to banks that both write; 0: to other banks.
+std::int64_t written_together(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split,
+                              const isa::ChipConfig& chip) {
+  if (tile.rows.count() < layer.out.h || halves(layer, tile, split, map_order(graph, layer.output_root, chip)))
+    return 0;
+  const semantics::MapLayout map = semantics::map_layout(tile.channels.count(), layer.out.h, layer.out.w, chip);
+  return map.blocks * map.block_lines();
+}
+
+}  // namespace
+
 /// Engines that share a tile meet in the banks of what both read: by channels the rows of the input, by rows those
-/// and the weights, by images the weights. One line a cycle is all that a bank gives.
-double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split, UnitCost& cost) {
+/// and the weights, by images the weights. One line a cycle is all that a bank gives. `halved`: unless they have
+/// halves.
+double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split, UnitCost& cost,
+                    bool halved) {
   Cycles longest = 0, sum = 0;
   ConvPorts together;
   const std::vector<EnginePiece> pieces = engine_pieces(layer, tile, split, cost.chip());
@@ -445,7 +476,10 @@ double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& til
     }
     return cycles * image_share(layer, cost.chip());
   }
-  if (pieces.size() > 1) longest = std::max<Cycles>(longest, static_cast<Cycles>(together.window_lines));
+  if (pieces.size() > 1 && !(halved && read_apart(layer, graph, tile, split, cost.chip())))
+    longest = std::max<Cycles>(longest, static_cast<Cycles>(together.window_lines));
+  if (pieces.size() > 1 && halved)
+    longest = std::max<Cycles>(longest, static_cast<Cycles>(written_together(layer, graph, tile, split, cost.chip())));
   if (pieces.size() > 1 && split == EngineSplit::rows) {
     longest = std::max<Cycles>(longest, static_cast<Cycles>(together.weight_lines));
   }
@@ -462,10 +496,11 @@ bool can_copy(const Layer& layer, const isa::ChipConfig& chip) {
 
 }  // namespace
 
-SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, bool images, UnitCost& cost) {
+SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, bool images, UnitCost& cost,
+                       bool halved) {
   SplitChoice best{EngineSplit::none, kNoPlan};
   const auto consider = [&](EngineSplit split, double meeting) {
-    const double cycles = split_cycles(layer, graph, tile, split, cost);
+    const double cycles = split_cycles(layer, graph, tile, split, cost, halved);
     if (meeting * cycles < best.cycles) best = {split, cycles};
   };
   if (images && layer.out.n > 1 && cost.chip().conv.engines > 1) {
@@ -474,7 +509,8 @@ SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& 
     consider(EngineSplit::crossed, 1.0);
   }
   consider(EngineSplit::none, 1.0);
-  consider(EngineSplit::rows, kRowsMeeting);
+  const bool apart = halved && read_apart(layer, graph, tile, EngineSplit::rows, cost.chip());
+  consider(EngineSplit::rows, apart ? 1.0 : kRowsMeeting);
   consider(EngineSplit::channels, 1.0);
   return best;
 }

@@ -28,6 +28,7 @@ struct LayerSite {
   std::int64_t row_cuts = 0;         // where rows that stay end: no tile lies on both sides
   bool output_resident = false;      // its map lies in SRAM: a tile takes no buffer of its own
   std::int64_t sram_lines = 0;       // of the core
+  bool halved = false;               // its maps lie as map_order.hpp says, in halves that share no bank
   bool handover = false;             // a neighbour in the graph runs on another unit
   double byte_cycles = 0;            // what a byte of DRAM traffic counts in the ranking, beside the time it takes
   [[nodiscard]] bool streams() const {
@@ -86,14 +87,14 @@ struct EnginePiece {
 /// Cycles until the last engine is done with a tile, by the engine's own cost function; by images the tile's share of
 /// the time that all images take. kNoPlan: not legal.
 [[nodiscard]] double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split,
-                                  UnitCost& cost);
+                                  UnitCost& cost, bool halved = false);
 struct SplitChoice {
   EngineSplit split = EngineSplit::none;
   double cycles = 0;
 };
 /// `images`: the engines may have images of their own.
 [[nodiscard]] SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, bool images,
-                                     UnitCost& cost);
+                                     UnitCost& cost, bool halved = false);
 
 /// How the engines share all chunks of layer `id` of a group: as is best for one in the middle.
 [[nodiscard]] EngineSplit member_split(const GroupPlan& plan, const Layer& layer, const LayerGraph& graph, int id,

@@ -8,6 +8,7 @@
 #include "compiler/schedule/constants.hpp"
 #include "compiler/schedule/conv_modes.hpp"
 #include "compiler/schedule/layer_graph.hpp"
+#include "compiler/schedule/map_order.hpp"
 #include "compiler/schedule/row_keeper.hpp"
 #include "compiler/schedule/sections.hpp"
 #include "compiler/schedule/unit_cost.hpp"
@@ -38,6 +39,8 @@ class Maker {
       used_ = {};
       layers_ = build_layers(graph_, chip_, detours);
       apply_wishes(layers_, options_.wishes, chip_);
+      layers_.halved =
+          options_.halved && chip_.cores == 1 && chip_.conv.engines == 2 && maps_leave_room(layers_, chip_);
       choose_modes(layers_, cost_, options_.nhwc_inputs);
       constants_ = place_constants(layers_, chip_);
       place_images();

@@ -20,6 +20,7 @@ namespace tessera::compiler {
 struct ScheduleOptions {
   bool timing_only = false;  // no weights image
   bool nhwc_inputs = false;  // graph inputs lie as NHWC
+  bool halved = true;        // engines that share a layer get halves of its maps in banks of their own (map_order.hpp)
   Wishes wishes;
   bool fused = false;
   FusionOptions fusion;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/schedule/dma_pieces.hpp"
+#include "compiler/schedule/map_order.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
 #include "isa/semantics/layout.hpp"
@@ -149,9 +150,10 @@ WorkItem& Walk::item(std::uint8_t core, isa::QueueId queue, int layer) {
 }
 
 LineRange Walk::take(int id, std::uint8_t core, std::int64_t lines, Fit fit, const std::string& what,
-                     const LineRange& apart_from) {
+                     const LineRange& apart_from, std::int64_t half_lines) {
   const bool packed = choices_.fragmentation[static_cast<std::size_t>(id)] >= kPackFrom;
-  const LineRange range = spaces_[core].take(lines, packed ? Fit::low : fit, apart_from);
+  if (fit == Fit::oldest && graph_.halved) fit = Fit::aside;
+  const LineRange range = spaces_[core].take(lines, packed ? Fit::low : fit, apart_from, half_lines);
   if (range.first < 0) throw NoRoom{id, what, false};
   return range;
 }
@@ -177,6 +179,18 @@ bool Walk::moved(int root) const {
   });
 }
 
+/// A layer of a group touches it: engines share chunks of it, not its halves.
+bool Walk::grouped(int root) const {
+  const auto touches = [&](const Layer& l) {
+    return l.output_root == root || std::any_of(l.inputs.begin(), l.inputs.end(), [&](int t) {
+             return graph_.values[static_cast<std::size_t>(t)].root == root;
+           });
+  };
+  return std::any_of(choices_.groups.begin(), choices_.groups.end(), [&](const GroupPlan& group) {
+    return std::any_of(graph_.layers.begin() + group.first, graph_.layers.begin() + group.end, touches);
+  });
+}
+
 /// A map gets its SRAM range, or its DRAM range, before its first tile. `leaves`: if it is not in SRAM as a whole,
 /// other layers read it from DRAM.
 void Walk::place_root(int id, int index, bool leaves) {
@@ -186,9 +200,11 @@ void Walk::place_root(int id, int index, bool leaves) {
   s.placed = true;
   if (resident(index)) {
     const semantics::MapLayout map = semantics::map_layout(root.shape.c, root.shape.h, root.shape.w, chip_);
-    s.row_lines = map.row_lines;
-    s.block_lines = map.block_lines();
-    s.image_lines = map.blocks * s.block_lines;
+    MapOrder order = map_order(graph_, index, chip_);
+    if (order.half_lines > 0 && grouped(index)) order = {false, map.row_lines, map.block_lines(), 0};
+    s.row_lines = order.row_lines;
+    s.block_lines = order.block_lines;
+    s.image_lines = map.blocks * map.block_lines();
     s.images = engine_images(root.shape.n, chip_);
     s.engine_lines = s.images * s.image_lines;
     const std::int64_t bank_lines = chip_.sram.size_bytes / chip_.sram.line_bytes;
@@ -196,7 +212,8 @@ void Walk::place_root(int id, int index, bool leaves) {
       s.engine_lines = std::max(s.engine_lines, bank_lines);
     const std::int64_t last = (root.shape.n - 1) / s.images;  // engine
     const std::int64_t lines = last * s.engine_lines + (root.shape.n - last * s.images) * s.image_lines;
-    s.range = take(id, 0, lines, packed(root.first_layer) ? Fit::low : Fit::apart, root.name);
+    s.range =
+        take(id, 0, lines, packed(root.first_layer) ? Fit::low : Fit::apart, root.name, {-1, 0}, order.half_lines);
     return;
   }
   if (kept(index).rows > 0) {
@@ -338,6 +355,8 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
   for (const int t : l.inputs) site.input_share.push_back(share_of(graph_.values[static_cast<std::size_t>(t)].root));
   site.output_share = share_of(l.output_root);
   site.row_cuts = static_cast<std::int64_t>(row_tiles(id, rows, rows.count()).size()) - 1;
+  const auto alone = [&](int t) { return !grouped(graph_.values[static_cast<std::size_t>(t)].root); };
+  site.halved = site.halved && !grouped(l.output_root) && std::all_of(l.inputs.begin(), l.inputs.end(), alone);
   const LayerPlan plan = choose_plan(id, core, site);
 
   const std::vector<Rows> row_tiles = this->row_tiles(id, rows, plan.tile_rows);

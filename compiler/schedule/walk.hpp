@@ -137,6 +137,7 @@ class Walk {
   void place_output(int id);
   void place_root(int id, int root, bool leaves);
   [[nodiscard]] bool moved(int root) const;
+  [[nodiscard]] bool grouped(int root) const;
   [[nodiscard]] bool packed(int layer) const { return choices_.packed[static_cast<std::size_t>(layer)]; }
   void write_over(int id);
   void import_resident(int id);
@@ -175,7 +176,7 @@ class Walk {
   [[nodiscard]] bool in_sram(int root, const Rows& rows) const { return resident(root) || rows.end <= kept(root).rows; }
   [[nodiscard]] std::vector<Rows> row_tiles(int id, const Rows& rows, std::int64_t tile_rows) const;
   LineRange take(int id, std::uint8_t core, std::int64_t lines, Fit fit, const std::string& what,
-                 const LineRange& apart_from = {-1, 0});
+                 const LineRange& apart_from = {-1, 0}, std::int64_t half_lines = 0);
   void release(std::uint8_t core, LineRange& range);
   WorkItem& item(std::uint8_t core, isa::QueueId queue, int layer);
   [[nodiscard]] std::int64_t now() const { return now_; }

@@ -54,6 +54,27 @@ TEST(SramSpace, LargeRangesStartOnABank) {
   EXPECT_EQ(b.first % 16, 0);
 }
 
+TEST(SramSpace, HalvesBeginBanksWhereThatCostsNone) {
+  SramSpace space(64, 16);
+  EXPECT_EQ(space.take(8, Fit::apart, {-1, 0}, 4).first, 12);
+  EXPECT_EQ(space.take(10, Fit::apart, {-1, 0}, 6).first, 42);
+  EXPECT_EQ(space.take(10, Fit::apart, {-1, 0}, 6).first, 0) << "in one bank that something shares, not in two";
+}
+
+TEST(SramSpace, AsideLeavesTheBanksOfMapsAlone) {
+  SramSpace space(64, 16);
+  const LineRange map = space.take(4, Fit::apart);
+  EXPECT_EQ(map.first, 0);
+  EXPECT_EQ(space.take(4, Fit::oldest).first, 4);
+  const LineRange first = space.take(4, Fit::aside);
+  EXPECT_EQ(first.first, 16);
+  space.release(first, 1);
+  // What was never used comes before the banks: LOAD need not wait for it.
+  EXPECT_EQ(space.take(4, Fit::aside).first, 20);
+  EXPECT_EQ(space.take(24, Fit::oldest).first, 32);
+  EXPECT_EQ(space.take(4, Fit::aside).first, 8) << "most is taken: what is oldest, wherever it lies";
+}
+
 TEST(SramSpace, RandomUseNeverOverlaps) {
   Random random(3);
   SramSpace space(257, 32);

@@ -2,7 +2,9 @@
 // traffic and predicted cycles beside the layer schedule.
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -10,6 +12,8 @@
 #include "compiler/emit/emit.hpp"
 #include "compiler/schedule/scheduler.hpp"
 #include "hw/common/error.hpp"
+#include "isa/program/instructions.hpp"
+#include "isa/semantics/layout.hpp"
 #include "random_graph.hpp"
 #include "run_program.hpp"
 
@@ -133,6 +137,73 @@ TEST(Fused, ForcedStripsComputeTheGraph) {
   }
   EXPECT_GT(ran, seeds() / 2);
   EXPECT_GT(in_strips, seeds() / 4);
+}
+
+/// The convolutions that an engine runs, in order.
+std::vector<isa::Conv> convolutions(const isa::Program& program, std::uint8_t engine) {
+  std::vector<isa::Conv> found;
+  for (const isa::Section& section : program.sections) {
+    for (const isa::QueueStream& stream : section.streams) {
+      if (stream.queue != static_cast<std::uint8_t>(isa::QueueId::conv0) + engine) continue;
+      for (const isa::Instruction& instruction : isa::decode_stream(stream)) {
+        if (const auto* conv = std::get_if<isa::Conv>(&instruction.body)) found.push_back(*conv);
+      }
+    }
+  }
+  return found;
+}
+
+TEST(Fused, MapsInHalvesComputeTheGraphOnTwoEngines) {
+  const isa::ChipConfig chip = chip_with("tiny", kBankBytes[3], 2);
+  std::uint64_t rows_outside = 0;
+  for (std::uint64_t seed = 801; seed <= 800 + seeds(); ++seed) {
+    const QGraph graph = testing::random_graph(seed, 17);
+    for (const ScheduleKind kind : {ScheduleKind::layer, ScheduleKind::fused}) {
+      const isa::Program program = compiled(graph, chip, kind);
+      testing::expect_program_computes(graph, program, chip, testing::random_inputs(graph, seed + 1000), seed);
+      if (HasFatalFailure()) return;
+      const std::vector<isa::Conv> all = convolutions(program, 0);
+      rows_outside += std::any_of(all.begin(), all.end(), [](const isa::Conv& conv) {
+        return conv.in.row_pitch > conv.in.block_pitch && conv.in.block_pitch > 0;
+      });
+    }
+  }
+  EXPECT_GT(rows_outside, seeds() / 4);
+}
+
+/// Both engines read a map of less than a bank and write another: at the same time, but never one bank.
+TEST(Fused, EnginesHaveHalvesOfSmallMapsInOtherBanks) {
+  const isa::ChipConfig chip = isa::load_chip("a1000");
+  QBuilder b(11);
+  const int wide = b.conv(b.input(1, 32, 14, 14), 384, {});
+  b.output(b.conv(b.conv(wide, 384, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 384), 64, {}));
+  const isa::Program program = compiled(b.graph, chip, ScheduleKind::fused, true);
+  const auto depthwise = [&](std::uint8_t engine) {
+    std::vector<isa::Conv> all = convolutions(program, engine);
+    const auto other = [](const isa::Conv& conv) { return conv.mode != isa::ConvMode::depthwise; };
+    all.erase(std::remove_if(all.begin(), all.end(), other), all.end());
+    return all;
+  };
+  const std::vector<isa::Conv> first = depthwise(0), second = depthwise(1);
+  ASSERT_EQ(first.size(), 1u) << "one instruction an engine: a prologue and a drain";
+  ASSERT_EQ(second.size(), 1u);
+  const auto banks = [&](const isa::SramTensor& map, std::int64_t rows, std::int64_t channels) {
+    std::set<std::int64_t> out;
+    for (std::int64_t block = 0; block < channels / chip.layout.channel_block; ++block) {
+      for (std::int64_t row = 0; row < rows; ++row)
+        out.insert(semantics::row_address(map, chip, block, row) / chip.sram.size_bytes);
+    }
+    return out;
+  };
+  EXPECT_EQ(first[0].out_h, 7) << "by rows";
+  for (const bool out : {false, true}) {
+    const auto of = [&](const isa::Conv& conv) { return banks(out ? conv.out : conv.in, 7, conv.cout); };
+    std::set<std::int64_t> one = of(first[0]);
+    const std::set<std::int64_t> two = of(second[0]);
+    EXPECT_EQ(one.size(), 1u);
+    one.insert(two.begin(), two.end());
+    EXPECT_EQ(one.size(), 2u) << (out ? "written" : "read, but for a row beyond the half");
+  }
 }
 
 TEST(Fused, MovesAndProductsComputeTheGraph) {
