@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "compiler/emit/dma_lane.hpp"
 #include "compiler/emit/estimate.hpp"
 #include "compiler/emit/order.hpp"
 #include "hw/common/error.hpp"
@@ -127,9 +128,10 @@ class Emitter {
     out.name = detail::concat("npu", schedule_.program.sections.size());
     out.why = first == 0 ? section.why : "the instruction rings are full (cp.ring_words)";
     out.crossing_bytes = first == 0 ? section.crossing_bytes : 0;
+    timed_.clear();
     for (const OrderedItem& ordered : ordering.items) append(out, ordered, work);
     schedule_.program.sections.push_back(std::move(out));
-    estimate_.section(work, ordering.producers, options_.one_at_a_time);
+    estimate_.section(timed_);
     return end;
   }
 
@@ -177,6 +179,8 @@ class Emitter {
     stream.words.insert(stream.words.end(), words.begin(), words.end());
     stream.info.push_back(std::move(info));
     dram_bytes_ += static_cast<std::int64_t>(words.size() * isa::kWordBytes);
+    timed_.push_back({ordered.core, ordered.queue, near.layer, static_cast<std::uint8_t>(words.size()), nop_cycles,
+                      ordered.item >= 0 ? &near.body : nullptr, ordered.waits, ordered.signals});
   }
 
   /// Streams stand in the order core, queue.
@@ -210,6 +214,7 @@ class Emitter {
   const isa::ChipConfig& chip_;
   EmitOptions options_;
   Estimate estimate_;
+  std::vector<TimedInstruction> timed_;  // of the section under way
   std::int64_t dram_bytes_ = 0;
 };
 

@@ -1,24 +1,23 @@
-// The compiler's own prediction: a list simulation of the emitted items with the blocks' cost functions and one shared
-// DRAM bandwidth. Knows queue order, waits and the DRAM's peak less refresh; not bank conflicts or row misses.
+// The compiler's own prediction: an event-driven simulation of the emitted instructions. Semaphores, issue and compute
+// units are the machine's rules, down to the bank arbiter; instruction fetch, LOAD, STORE and the DRAM are fluids
+// (memory_flow.hpp, dma_lane.hpp, fetch_queue.hpp). README.md says what it leaves out.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "compiler/emit/dram_calendar.hpp"
-#include "compiler/emit/order.hpp"
-#include "compiler/schedule/work.hpp"
+#include "compiler/emit/memory_times.hpp"
+#include "compiler/emit/timed_instruction.hpp"
 #include "isa/chip.hpp"
 
 namespace tessera::compiler {
 
 class Estimate {
  public:
-  explicit Estimate(const isa::ChipConfig& chip);
+  explicit Estimate(const isa::ChipConfig& chip) : chip_(chip), times_(MemoryTimes::from(chip)) {}
 
-  /// Adds one section: `producers` by item, from order_items.
-  void section(const std::vector<WorkItem>& items, const std::vector<std::vector<std::int32_t>>& producers,
-               bool one_at_a_time);
+  /// Adds one section: the instructions of each queue in their order.
+  void section(const std::vector<TimedInstruction>& instructions);
   /// Adds a host step that moves `bytes` and handles `elements`.
   void host(std::size_t layer, std::int64_t elements, std::int64_t bytes);
 
@@ -27,19 +26,11 @@ class Estimate {
   [[nodiscard]] const std::vector<Cycles>& layer_ends() const { return layer_ends_; }
 
  private:
-  [[nodiscard]] Cycles duration(const WorkItem& item) const;
   void ends(std::size_t layer, Cycles end);
-  [[nodiscard]] Cycles meeting(const std::vector<WorkItem>& items, std::size_t i) const;
   const isa::ChipConfig& chip_;
-  double bytes_per_cycle_ = 1;
-  DramCalendar dram_;
-  Cycles latency_ = 0;  // of a lone DRAM access, queue to data
+  MemoryTimes times_;
   Cycles now_ = 0;
   std::vector<Cycles> layer_ends_;
 };
-
-/// Bytes that a LOAD or STORE moves through DRAM.
-[[nodiscard]] std::int64_t dma_bytes(const isa::Load& load);
-[[nodiscard]] std::int64_t dma_bytes(const isa::Store& store);
 
 }  // namespace tessera::compiler

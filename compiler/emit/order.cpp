@@ -255,7 +255,6 @@ Ordering order_items(const std::vector<OrderItem>& items, const OrderOptions& op
     }
   }
   Ordering ordering;
-  ordering.producers = std::move(reduced.producers);
   ordering.items.reserve(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     const auto self = static_cast<std::int32_t>(i);

@@ -48,8 +48,7 @@ struct OrderOptions {
 };
 
 struct Ordering {
-  std::vector<OrderedItem> items;                    // program order
-  std::vector<std::vector<std::int32_t>> producers;  // per input item: the items it waits for (for the estimate)
+  std::vector<OrderedItem> items;  // program order
 };
 
 [[nodiscard]] Ordering order_items(const std::vector<OrderItem>& items, const OrderOptions& options);

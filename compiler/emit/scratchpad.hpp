@@ -1,0 +1,47 @@
+// The compute units of a core and their SRAM banks: the units' own clocked cores (hw/models/unit) and arbiter
+// (hw/models/sram), stepped only while two units may meet in a bank. So compute time is exact, were LOAD and STORE not
+// there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "hw/common/units.hpp"
+#include "hw/models/sram/arbiter.hpp"
+#include "hw/models/unit/rigid_unit.hpp"
+#include "isa/chip.hpp"
+#include "isa/isa.hpp"
+
+namespace tessera::compiler {
+
+class Scratchpad {
+ public:
+  explicit Scratchpad(const isa::ChipConfig& chip);
+
+  /// An instruction popped in cycle n; every unit stands at n.
+  void start(int queue, Cycles n, const isa::Body& work);
+  [[nodiscard]] bool busy(int queue) const { return (busy_ >> queue & 1) != 0; }
+  /// When the first unit finishes that is not stepped; kNever: none.
+  [[nodiscard]] Cycles first_known_finish();
+  /// Are there units to step?
+  [[nodiscard]] bool stepping();
+  /// Did a stepped unit reach its end?
+  [[nodiscard]] bool finished() const { return finished_; }
+  /// Runs to `until`, which no known finish precedes, or to the first cycle before it in which a stepped unit finishes.
+  Cycles run(Cycles until);
+  /// The queues whose instruction finishes in cycle n, to which it was run; they are idle from then on.
+  hw::PortMask take_finished(Cycles n);
+
+ private:
+  void sort_units();
+  [[nodiscard]] Cycles finish_of(int queue) const;
+  const isa::ChipConfig& chip_;
+  std::array<hw::RigidUnit, hw::kSramPorts> units_;
+  hw::SramArbiter arbiter_;
+  hw::PortMask busy_ = 0;    // started, its finish not taken
+  hw::PortMask shared_ = 0;  // of these: may meet another
+  bool sorted_ = true, finished_ = false;
+  Cycles at_ = 0;  // shared units have done all cycles before it
+};
+
+}  // namespace tessera::compiler
