@@ -2,6 +2,7 @@
 // states.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "compiler/schedule/fusion_search.hpp"
 #include "compiler/schedule/import_plan.hpp"
@@ -150,13 +151,15 @@ const std::vector<Region>& FusionSearch::regions(const GroupPlan& plan) {
 }
 
 FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
-  const std::array<int, 7> key = {plan.first,
-                                  plan.end,
-                                  plan.level,
-                                  plan.ahead,
-                                  static_cast<int>(plan.together),
-                                  plan.lead,
-                                  static_cast<int>(plan.cuts.columns)};
+  const std::array<int, 8> key = {
+      plan.first,
+      plan.end,
+      plan.level,
+      plan.ahead,
+      static_cast<int>(plan.together),
+      plan.lead,
+      static_cast<int>(plan.cuts.columns),
+      static_cast<int>(std::count_if(plan.streamed.begin(), plan.streamed.end(), [](auto p) { return p > 0; }))};
   const auto found = facts_.find(key);
   if (found != facts_.end()) return found->second;
   GroupFact f;
@@ -190,19 +193,20 @@ FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
     }
     f.roots.push_back(fact);
   }
-  for (int id = plan.first; id < plan.end; ++id) {
-    const LayerConstants& c = constants_.layers[static_cast<std::size_t>(id)];
-    f.weight_lines += constant_lines(id) + copy_lines(plan, id);
-    f.constant_bytes += static_cast<double>(c.useful_weight_bytes + c.params_bytes + c.table_bytes);
-  }
+  add_constants(plan, f);
   f.least_lines = buffered_lines(plan, f, touched(plan.first, plan.end)) + f.weight_lines;
   f.in_place = trace.in_place;
   for (const GroupChunk& chunk : trace.chunks) {
     const bool conv = !chunk.load && layer(chunk.layer).kind == LayerKind::conv;
+    if (conv && plan.streams(chunk.layer)) {
+      f.streamed_bytes +=
+          static_cast<double>(constants_.layers[static_cast<std::size_t>(chunk.layer)].useful_weight_bytes);
+    }
     f.instruction_bytes +=
         conv ? kInstructionBytes * static_cast<double>(chip_.conv.engines / plan.together) : kLoadBytes;
   }
   f.instruction_bytes *= static_cast<double>(strips.size());
+  f.streamed_bytes *= static_cast<double>(strips.size());
   return facts_.emplace(key, std::move(f)).first->second;
 }
 
@@ -281,7 +285,8 @@ FusionSearch::Traffic FusionSearch::group_traffic(const GroupPlan& plan, const G
                                                   const std::vector<int>& spilled) const {
   const auto images = static_cast<double>(layer(plan.first).out.n);
   Traffic out;
-  out.bytes = f.constant_bytes + images * f.instruction_bytes;
+  out.bytes = f.constant_bytes + images * f.instruction_bytes +
+              std::ceil(images / static_cast<double>(plan.together)) * f.streamed_bytes;
   double streamed = 0;  // bytes
   for (const RootFact& r : f.roots) {
     const Root& map = root(r.root);

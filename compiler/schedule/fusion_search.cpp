@@ -239,10 +239,12 @@ void FusionSearch::extend_by_groups(int cut, int state) {
   for (int end = cut + 1; end <= std::min(layers, cut + deepest); ++end) {
     if (!can_fuse(layer(end - 1), chip_)) break;
     weights += constant_lines(end - 1);
-    if (weights > sram_lines_) break;
+    if (weights > kMostWeights * sram_lines_) break;
     if (!can_group(graph_, cut, end, chip_)) continue;
     const std::int64_t wished = wished_strips(cut, end);
     if (wished < 0) continue;
+    if (wished == 0) extend_by_streaming(cut, state, end);
+    if (weights > sram_lines_) continue;
     if (wished > 1) {
       try_levels(cut, state, end, wished);
       continue;
@@ -255,6 +257,7 @@ void FusionSearch::extend_by_groups(int cut, int state) {
     if (layer(cut).out.n == 1 || chip_.conv.engines == 1) continue;
     for (level = static_cast<int>(kGains.size()); level-- > -1;) {
       GroupPlan plan = level < 0 ? whole_maps_plan(cut, end) : group_plan(cut, end, level, chip_.conv.engines, 1);
+      stream_if_wished(plan);
       plan.ahead = 1;
       plan.lead = lead_layer(cut, end);
       if (fact(plan).least_lines > room(cut, end)) continue;
@@ -270,6 +273,7 @@ int FusionSearch::try_levels(int cut, int state, int end, std::int64_t strips) {
   int level = static_cast<int>(kGains.size());
   for (; level > 0; --level) {
     GroupPlan plan = group_plan(cut, end, level - 1, 1, strips);
+    stream_if_wished(plan);
     if (fact(plan).least_lines > room(cut, end)) break;
     for (const int ahead : {0, 1, 2}) {
       plan.ahead = ahead;

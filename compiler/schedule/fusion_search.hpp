@@ -26,6 +26,7 @@ namespace tessera::compiler {
 struct FusionOptions {
   int effort = 1;            // 0..3: longer groups, more stripe heights
   bool whole_maps = true;    // false: between layers only line buffers and DRAM, to show what fusion alone does
+  bool weights_stay = true;  // false: those of groups come again for each chunk, to show what that costs
   bool cut_columns = true;   // groups may run in strips of columns
   int deepest = 0;           // most layers of a group; 0: as many as the effort allows
   std::int64_t strips = 0;   // of every group whose maps can be cut so; 0: as is best
@@ -51,6 +52,7 @@ class FusionSearch {
   // By level: the part that is gained of the cycles that more rows at once can gain.
   static constexpr std::array<double, 8> kGains = {1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0};
   static constexpr double kInstructionBytes = 128;
+  static constexpr std::int64_t kMostWeights = 3;  // of the SRAM, that the weights of a group are
 
   struct RootFact {
     int root = -1;
@@ -65,6 +67,7 @@ class FusionSearch {
     std::int64_t least_lines = 0;  // every map a line buffer, weights
     std::int64_t weight_lines = 0;
     double constant_bytes = 0, instruction_bytes = 0;
+    double streamed_bytes = 0;        // weights that come again for each chunk
     std::size_t front = 0, tail = 0;  // chunks, as in GroupTrace
     bool timed = false;
     double conv = 0, edp = 0;  // cycles of an image
@@ -92,6 +95,14 @@ class FusionSearch {
                                             const std::vector<int>& spilled) const;
   [[nodiscard]] std::int64_t constant_lines(int id) const;
   [[nodiscard]] std::int64_t copy_lines(const GroupPlan& plan, int id);
+  void add_constants(const GroupPlan& plan, GroupFact& fact);
+  [[nodiscard]] std::int64_t part_lines(const GroupPlan& plan, int id) const;
+  [[nodiscard]] GroupPlan few_steps(int first, int end, std::int64_t steps) const;
+  [[nodiscard]] std::int64_t parts_of(int id) const;
+  void stream_if_wished(GroupPlan& plan) const;
+  void extend_by_streaming(int cut, int state, int end);
+  void try_streamed(int cut, int state, const GroupPlan& plan);
+  [[nodiscard]] double saved_bytes(int first, int end) const;
   GroupFact& fact(const GroupPlan& plan);
   [[nodiscard]] double chunk_cycles(int id, const Area& area, std::int64_t together);
   /// Rows that a layer makes at once, and its cycles in all then.
@@ -143,7 +154,8 @@ class FusionSearch {
   std::vector<std::int64_t> map_lines_;                        // by root, whole
   std::map<std::array<int, 5>, GroupPlan> group_plans_;        // first, end, level, together, strips
   std::map<std::array<int, 3>, std::vector<Region>> regions_;  // first, end, strips
-  std::map<std::array<int, 7>, GroupFact> facts_;              // first, end, level, ahead, together, lead, strips
+  // First, end, level, ahead, together, lead, strips, streamed layers.
+  std::map<std::array<int, 8>, GroupFact> facts_;
   std::map<std::pair<int, int>, std::vector<GroupPlan>> strip_plans_;  // first, end
   std::map<LayerKey, std::vector<LayerPlan>> plans_;
   // Layer, rows, columns, images together.

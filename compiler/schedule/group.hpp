@@ -24,6 +24,12 @@ struct GroupPlan {
   int level = 0;                   // of the search, from high buffers and busy units to low buffers
   std::int64_t together = 1;       // images at a time, each in buffers of its own: one, or one an engine
   int lead = -1;  // layers in front of it, of which vector work is a part, are a step ahead of those behind; -1: none
+  // By layer of the group: into how many parts its weights are cut, each of which is loaded for every chunk anew and
+  // takes room only while it is used; 0: they stay from the first chunk to the last. Empty: all stay.
+  std::vector<std::int64_t> streamed;
+  [[nodiscard]] bool streams(int id) const {
+    return !streamed.empty() && streamed[static_cast<std::size_t>(id - first)] > 0;
+  }
   std::vector<double> row_cycles;  // by layer of the group: of a convolution's row, for an even order; empty: all alike
   Cuts cuts;                       // into regions; those of a row of them share buffers, the right one is first
 };

@@ -23,6 +23,8 @@ struct Walk::GroupPart {
     ConstantTile whole, constants;
     bool loaded = false;
     int chunks_left = 0;
+    bool streamed = false;           // weights
+    std::vector<Rows> weight_parts;  // output channels whose weights are there at a time
     LayerNote note;
   };
   std::uint8_t core = 0;
@@ -133,13 +135,21 @@ void Walk::group_images(const GroupPlan& plan, GroupPart& part, const GroupStep&
       chunk.load && root.imported && graph_.images[static_cast<std::size_t>(root.image)].kind == isa::BufferKind::input;
   if (!input) open_member(plan, part, chunk.layer);
   const EngineSplit split = part.members[static_cast<std::size_t>(chunk.layer - plan.first)].plan.split;
-  const std::int64_t tile_count = chunk.load ? 1 : tile_parts(l, {step.turn, chunk.rows, {0, l.out.c}}, split, chip_);
   const std::int64_t stride = plan.together == 1 ? group_->images : group_->turns;
-  for (std::int64_t tile = 0; tile < tile_count; ++tile) {
-    for (std::int64_t n = step.turn; n < group_->images; n += stride) {
-      group_chunk(plan, part, piece, chunk, n, tile);
-      if (tile + 1 == tile_count) finish_chunk(plan, part, chunk);
+  GroupPart::Member& member = part.members[static_cast<std::size_t>(chunk.layer - plan.first)];
+  const bool streams = !chunk.load && member.streamed;
+  const std::vector<Rows> channel_parts = chunk.load ? std::vector<Rows>{{0, l.out.c}} : member.weight_parts;
+  for (const Rows& channels : channel_parts) {
+    const std::int64_t tile_count = chunk.load ? 1 : tile_parts(l, {step.turn, chunk.rows, channels}, split, chip_);
+    if (streams) member.constants = load_constants(chunk.layer, part.core, member.plan, channels, &member.whole);
+    for (std::int64_t tile = 0; tile < tile_count; ++tile) {
+      for (std::int64_t n = step.turn; n < group_->images; n += stride) {
+        group_chunk(plan, part, piece, chunk, n, channels, tile);
+        if (tile + 1 == tile_count && channels.end == l.out.c) finish_chunk(plan, part, chunk);
+      }
     }
+    if (!streams) continue;
+    for (ConstantTile::Weights& weights : member.constants.weights) release(part.core, weights.range);
   }
 }
 
@@ -262,13 +272,16 @@ void Walk::open_member(const GroupPlan& plan, GroupPart& part, int id) {
   member.plan.params_whole = true;
   member.plan.split = member_split(plan, l, graph_, id, cost_);
   member.whole = load_whole(id, part.core, member.plan, channels);
-  member.constants = load_constants(id, part.core, member.plan, channels, &member.whole);
+  member.weight_parts = weight_parts(plan, l, id, chip_);
+  member.streamed = plan.streams(id);
+  if (!member.streamed) member.constants = load_constants(id, part.core, member.plan, channels, &member.whole);
   import_resident(id);
   member.note.layer = static_cast<std::uint16_t>(id);
-  member.note.tile_channels = l.out.c;
-  member.note.channel_tiles = 1;
+  member.note.tile_channels = member.weight_parts.front().count();
+  member.note.channel_tiles = static_cast<std::int64_t>(member.weight_parts.size());
   member.note.channels_outer = true;
   member.note.resident_output = resident(l.output_root);
+  member.note.weights_streamed = member.streamed;
   member.note.kept_rows = kept(l.output_root).rows;
   member.note.split = split_name(member.plan.split);
 }
@@ -289,7 +302,7 @@ Rows Walk::channels_read(const GroupPlan& plan, int root) const {
 
 /// `tile_part`: of tile_parts.
 void Walk::group_chunk(const GroupPlan& plan, GroupPart& part, const GroupPiece& piece, const GroupChunk& chunk,
-                       std::int64_t n, std::int64_t tile_part) {
+                       std::int64_t n, const Rows& channels, std::int64_t tile_part) {
   const auto view_of = [&](int root, const Rows& rows) { return group_view(part, piece, root, n, rows); };
   if (chunk.load) {
     const Root& root = graph_.roots[static_cast<std::size_t>(chunk.root)];
@@ -306,8 +319,8 @@ void Walk::group_chunk(const GroupPlan& plan, GroupPart& part, const GroupPiece&
   const int id = chunk.layer;
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
   GroupPart::Member& member = part.members[static_cast<std::size_t>(id - plan.first)];
-  const Rows channels{0, l.out.c};
-  const bool begins = chunk.rows.first == 0 && tile_part == 0 && n % engine_images(l.out.n, chip_) == 0;
+  const bool begins =
+      chunk.rows.first == 0 && channels.first == 0 && tile_part == 0 && n % engine_images(l.out.n, chip_) == 0;
   if (member.note.output_address < 0) {
     member.note.output_address = view_of(l.output_root, chunk.rows).line * chip_.sram.line_bytes;
   }

@@ -523,6 +523,12 @@ EngineSplit member_split(const GroupPlan& plan, const Layer& layer, const LayerG
   return best_split(layer, graph, {0, {first, first + rows}, {0, layer.out.c}, columns}, plan.together > 1, cost).split;
 }
 
+std::vector<Rows> weight_parts(const GroupPlan& plan, const Layer& layer, int id, const isa::ChipConfig& chip) {
+  const std::int64_t parts = plan.streamed.empty() ? 0 : plan.streamed[static_cast<std::size_t>(id - plan.first)];
+  if (parts <= 1) return {{0, layer.out.c}};
+  return cut({0, layer.out.c}, parts, channel_granule(layer, chip));
+}
+
 std::vector<Rows> cut(const Rows& range, std::int64_t parts, std::int64_t granule) {
   TESSERA_CHECK(range.count() > 0 && parts > 0 && granule > 0, "cut of ", range.count(), " into ", parts);
   const std::int64_t units = ceil_div(range.count(), granule);

@@ -100,6 +100,10 @@ struct SplitChoice {
 [[nodiscard]] EngineSplit member_split(const GroupPlan& plan, const Layer& layer, const LayerGraph& graph, int id,
                                        UnitCost& cost);
 
+/// Output channels of layer `id` of a group whose weights are there at a time: all, or, streamed, part by part.
+[[nodiscard]] std::vector<Rows> weight_parts(const GroupPlan& plan, const Layer& layer, int id,
+                                             const isa::ChipConfig& chip);
+
 /// Cuts a range into `parts` pieces at multiples of `granule` from its start, as even as that allows; no empty pieces.
 [[nodiscard]] std::vector<Rows> cut(const Rows& range, std::int64_t parts, std::int64_t granule);
 

@@ -119,7 +119,7 @@ class Walk {
   [[nodiscard]] std::vector<GroupStep> group_steps(const GroupPlan& plan, const GroupPart& part) const;
   void group_images(const GroupPlan& plan, GroupPart& part, const GroupStep& step);
   void group_chunk(const GroupPlan& plan, GroupPart& part, const GroupPiece& piece, const GroupChunk& chunk,
-                   std::int64_t n, std::int64_t tile_part);
+                   std::int64_t n, const Rows& channels, std::int64_t tile_part);
   [[nodiscard]] Rows channels_read(const GroupPlan& plan, int root) const;
   void open_member(const GroupPlan& plan, GroupPart& part, int id);
   [[nodiscard]] SramView group_view(const GroupPart& part, const GroupPiece& piece, int root, std::int64_t n,

@@ -2,6 +2,7 @@
 // traffic and predicted cycles beside the layer schedule.
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -92,6 +93,58 @@ TEST(Fused, RandomGraphsWithRowsThatStayComputeTheGraph) {
   }
   EXPECT_GT(ran, seeds() / 2);
   EXPECT_GT(with_rows, seeds() / 20);
+}
+
+/// Groups whose weights come again for each chunk, of one image and of several.
+TEST(Fused, RandomGraphsWithStreamedWeightsComputeTheGraph) {
+  std::uint64_t ran = 0, streamed = 0;
+  for (std::uint64_t seed = 901; seed <= 900 + seeds(); ++seed) {
+    const isa::ChipConfig chip = chip_with("tiny", kBankBytes[seed % 4], seed % 3 == 0 ? 2 : 1);
+    const QGraph graph = testing::random_graph(seed, 17, 1 + static_cast<std::int64_t>(seed % 3));
+    ScheduleOptions options;
+    options.fused = true;
+    options.fusion.weights_stay = false;
+    try {
+      const Schedule schedule = make_schedule(graph, chip, options);
+      streamed += std::any_of(schedule.notes.begin(), schedule.notes.end(),
+                              [](const LayerNote& note) { return note.weights_streamed; })
+                      ? 1
+                      : 0;
+      testing::expect_program_computes(graph, emit(schedule, chip, {}), chip,
+                                       testing::random_inputs(graph, seed + 1000), seed);
+      ++ran;
+    } catch (const UserError&) {  // what this SRAM cannot hold
+    }
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(ran, seeds() / 2);
+  EXPECT_GT(streamed, seeds() / 4);
+}
+
+/// Rows are so wide that three of them and both layers' weights find no room, and the map between would move more bytes
+/// than weights that come again for each row.
+TEST(Fused, WeightsComeAgainWhereTheMapBetweenIsLarger) {
+  QBuilder builder(11);
+  const int middle = builder.conv(builder.input(1, 64, 8, 64), 64, {});
+  builder.output(builder.conv(middle, 64, {}));
+  const Bytes weights = Bytes{64} * 64;  // of a layer
+  const std::map<std::int64_t, Bytes> streamed_layers = {{2048, 2}, {2560, 1}, {2816, 0}};
+  for (const auto& [bank, layers] : streamed_layers) {
+    const isa::ChipConfig chip = chip_with("tiny", bank);
+    ScheduleOptions options;
+    options.fused = true;
+    options.fusion.cut_columns = false;  // which costs nothing here
+    const Schedule schedule = make_schedule(builder.graph, chip, options);
+    std::map<isa::Traffic, Bytes> bytes;
+    for (const WorkSection& section : schedule.sections) {
+      for (const WorkItem& item : section.items) bytes[item.kind] += item.useful_bytes;
+    }
+    EXPECT_EQ(schedule.program.groups.size(), 1U) << bank;
+    EXPECT_EQ(bytes[isa::Traffic::spill], 0) << bank;
+    EXPECT_EQ(bytes[isa::Traffic::weights], (2 + (8 - 1) * layers) * weights) << bank;
+    testing::expect_program_computes(builder.graph, emit(schedule, chip, {}), chip,
+                                     testing::random_inputs(builder.graph, 1), 1);
+  }
 }
 
 TEST(Fused, ImagesOfABatchComputeTheGraphOnTwoEngines) {

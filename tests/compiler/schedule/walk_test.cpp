@@ -1,15 +1,14 @@
-// Maps of which some rows stay in SRAM: exact traffic for every number of rows, the most that find room, and that
-// chunks and tiles never need rows from both places.
-#include "compiler/schedule/kept_rows.hpp"
+// Walks with given choices. Maps of which some rows stay in SRAM: exact traffic for every number of rows, the most that
+// find room, and that chunks and tiles never need rows from both places. Weights that come again for each chunk of a
+// group: exact traffic, and the room that they do not take.
+#include "compiler/schedule/walk.hpp"
 
 #include <gtest/gtest.h>
 
-#include "compiler/emit/emit.hpp"
 #include "compiler/schedule/conv_modes.hpp"
+#include "compiler/schedule/kept_rows.hpp"
 #include "compiler/schedule/row_keeper.hpp"
-#include "compiler/schedule/scheduler.hpp"
 #include "tests/compiler/driver/random_graph.hpp"
-#include "tests/compiler/driver/run_program.hpp"
 
 namespace tessera::compiler {
 namespace {
@@ -29,7 +28,7 @@ class TwoLayers {
     builder_.output(builder_.conv(middle, kChannels, second));
     graph = build_layers(builder_.graph, chip);
     choose_modes(graph, cost_, false);
-    constants_ = place_constants(graph, chip);
+    constants = place_constants(graph, chip);
     root = graph.layers[0].output_root;
     const std::size_t layers = graph.layers.size(), roots = graph.roots.size();
     choices.spilled.assign(roots, true);
@@ -56,12 +55,13 @@ class TwoLayers {
     return row_uses(graph, choices.groups, traces, root);
   }
   std::optional<Walk::Cost> cost_of(const WalkChoices& tried) {
-    Walk walk(graph, constants_, tried, cost_, false, 0);
+    Walk walk(graph, constants, tried, cost_, false, 0);
     try {
       walk.run();
     } catch (const NoRoom&) {
       return std::nullopt;
     }
+    peak_lines = walk.sram_peak_lines;
     return walk.cost();
   }
   /// With this many rows.
@@ -74,18 +74,19 @@ class TwoLayers {
     return cost ? std::optional<std::int64_t>(cost->bytes) : std::nullopt;
   }
   [[nodiscard]] std::int64_t compulsory() const {
-    return constants_.useful_bytes + (4 + kChannels) * kRows * kWidth;  // input and output
+    return constants.useful_bytes + (4 + kChannels) * kRows * kWidth;  // input and output
   }
 
   isa::ChipConfig chip;
   LayerGraph graph;
   WalkChoices choices;
+  Constants constants;
   int root = -1;
+  std::int64_t peak_lines = 0;  // of the last walk
 
  private:
   UnitCost cost_;
   QBuilder builder_;
-  Constants constants_;
 };
 
 TEST(KeptRows, TrafficIsWhatDoesNotStayTwiceWithTheHalo) {
@@ -143,6 +144,41 @@ TEST(KeptRows, TilesAreCutWhereRowsEnd) {
   const auto kept = keep_rows(net.graph, net.uses(), 7);
   ASSERT_TRUE(kept);
   EXPECT_EQ(kept->stored_from, 5);
+}
+
+/// Both layers as one group, the second's weights streamed in `parts` (0: they stay).
+std::int64_t streamed_bytes(TwoLayers& net, std::int64_t steps, std::int64_t parts) {
+  GroupPlan both;
+  both.first = 0;
+  both.end = 2;
+  both.steps = steps;
+  both.streamed = {0, parts};
+  net.choices.groups = {both};
+  return net.cost_of(net.choices)->bytes;
+}
+
+TEST(StreamedWeights, ComeAgainForEachChunk) {
+  for (const std::int64_t steps : {1, 2, 5, 20}) {
+    for (const std::int64_t parts : {1, 2, 4}) {
+      TwoLayers net(kWindow3, false);
+      EXPECT_EQ(streamed_bytes(net, steps, 0), net.compulsory());
+      const std::int64_t weights = net.constants.layers[1].useful_weight_bytes;
+      EXPECT_EQ(weights, kChannels * kChannels * 9);
+      EXPECT_EQ(streamed_bytes(net, steps, parts), net.compulsory() + (steps - 1) * weights) << steps;
+    }
+  }
+}
+
+TEST(StreamedWeights, TakeTheRoomOfAPart) {
+  TwoLayers net(kWindow3, false);
+  streamed_bytes(net, 4, 0);
+  const std::int64_t stay = net.peak_lines;
+  streamed_bytes(net, 4, 1);
+  const std::int64_t whole = net.peak_lines;
+  EXPECT_LE(whole, stay);
+  streamed_bytes(net, 4, 2);
+  const std::int64_t all = net.constants.layers[1].layout->sram_bytes() / net.chip.sram.line_bytes;
+  EXPECT_EQ(net.peak_lines, whole - all / 2);
 }
 
 }  // namespace
