@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/emit/dma_stream.hpp"
 #include "isa/semantics/dma.hpp"
 
 namespace tessera::compiler {
@@ -37,11 +38,7 @@ DmaWork work_of(const semantics::DmaShape& shape, const isa::ChipConfig& chip) {
   out.requests = rows * covered(kRequestBytes);
   out.beats = rows * covered(beat);
   out.bursts = rows * std::max(1.0, std::ceil(covered(beat) / static_cast<double>(chip.axi.max_burst_beats)));
-  const auto lines_of = [&](std::int64_t groups) {
-    const std::int64_t group_lines = ceil_div(shape.group_bytes, line);
-    return shape.group_stride >= line ? groups * group_lines
-                                      : std::max<std::int64_t>(1, ceil_div(groups * shape.group_stride, line));
-  };
+  const auto lines_of = [&](std::int64_t groups) { return lines_of_groups(shape, groups, line); };
   const auto runs = static_cast<double>(shape.count[0] * shape.count[1]);
   const double data_lines = static_cast<double>(lines_of(shape.data_groups()));
   const auto fill_groups = shape.groups_before + shape.groups_after;

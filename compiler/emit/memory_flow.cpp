@@ -16,9 +16,16 @@ MemoryFlow::MemoryFlow(double bytes_per_cycle, int flows)
 
 void MemoryFlow::offer(int flow, double bytes, double most, int tag) {
   Flow& f = flows_[static_cast<std::size_t>(flow)];
-  f.transfers.push_back({bytes, most, tag});
+  f.transfers.push_back({bytes, bytes, most, tag});
   f.backlog += bytes;
   share();
+}
+
+std::optional<MemoryFlow::Front> MemoryFlow::front(int flow) const {
+  const Flow& f = flows_[static_cast<std::size_t>(flow)];
+  if (f.transfers.empty()) return std::nullopt;
+  const Transfer& t = f.transfers.front();
+  return Front{t.tag, t.all, t.bytes, f.rate};
 }
 
 double MemoryFlow::falls_to(int flow, double bytes) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "hw/common/units.hpp"
@@ -23,6 +24,12 @@ class MemoryFlow {
   void offer(int flow, double bytes, double most, int tag);
   /// Bytes that are still to be served.
   [[nodiscard]] double backlog(int flow) const { return flows_[static_cast<std::size_t>(flow)].backlog; }
+  struct Front {
+    int tag = 0;
+    double bytes = 0, left = 0, rate = 0;  // bytes a cycle
+  };
+  /// The transfer of `flow` that is being served; nothing: none.
+  [[nodiscard]] std::optional<Front> front(int flow) const;
   /// When the next transfer will have been served, if nothing is offered before; infinite if there is none.
   [[nodiscard]] double next() const { return next_; }
   /// When the backlog of `flow` falls to `bytes` if nothing changes; infinite if its first transfer ends before that.
@@ -32,7 +39,7 @@ class MemoryFlow {
 
  private:
   struct Transfer {
-    double bytes = 0, most = 0;
+    double all = 0, bytes = 0, most = 0;  // bytes: still to be served
     int tag = 0;
   };
   struct Flow {

@@ -13,6 +13,9 @@
 namespace tessera::compiler {
 namespace {
 
+// Lines that a stream may be behind its pace before the rest is forgotten (it was not stepped, or was refused long).
+constexpr std::int64_t kLinesHeld = 4;
+
 std::unique_ptr<hw::AccessPlan> make_plan(const isa::Body& work, const isa::ChipConfig& chip) {
   if (const auto* conv = std::get_if<isa::Conv>(&work)) return hw::make_conv_plan(*conv, chip);
   if (const auto* gemm = std::get_if<isa::Gemm>(&work)) return hw::make_gemm_plan(*gemm, chip);
@@ -41,6 +44,39 @@ void Scratchpad::start(int queue, Cycles n, const isa::Body& work) {
   sorted_ = false;
 }
 
+void Scratchpad::begin_stream(int queue, const DmaStream& walk) {
+  Stream& stream = streams_[static_cast<std::size_t>(queue)];
+  stream = {};
+  stream.active = true;
+  stream.walk = walk;
+  sorted_ = false;
+}
+
+void Scratchpad::pace_stream(int queue, double at, double per_cycle) {
+  Stream& stream = streams_[static_cast<std::size_t>(queue)];
+  stream.at = at;
+  stream.per_cycle = per_cycle;
+  stream.moved = std::max(stream.moved, static_cast<std::int64_t>(at) - kLinesHeld);
+}
+
+void Scratchpad::end_stream(int queue) {
+  Stream& stream = streams_[static_cast<std::size_t>(queue)];
+  if (stream.active) sorted_ = false;
+  stream.active = false;
+}
+
+/// Where the stream asks in this cycle, 0 if it does not.
+BankMask Scratchpad::next_bank(Stream& stream) {
+  if (!stream.active) return 0;
+  if (stream.moved >= stream.walk.lines()) {
+    stream.active = sorted_ = false;
+    return 0;
+  }
+  stream.at += stream.per_cycle;
+  if (static_cast<double>(stream.moved + 1) > stream.at) return 0;
+  return stream.walk.bank_of(stream.moved);
+}
+
 Cycles Scratchpad::finish_of(int queue) const {
   const hw::RigidUnit& unit = units_[static_cast<std::size_t>(queue)];
   return unit.state().active ? unit.finish_if_unrefused() : unit.state().next;
@@ -54,6 +90,7 @@ void Scratchpad::sort_units() {
     if (!busy(a)) continue;
     hw::RigidUnit& unit = units_[static_cast<std::size_t>(a)];
     bool meets = unit.may_self_conflict();
+    for (const Stream& stream : streams_) meets |= stream.active && (stream.walk.banks() & unit.banks()) != 0;
     for (int b = 0; b < hw::kSramPorts && !meets; ++b) {
       meets = a != b && busy(b) && (unit.banks() & units_[static_cast<std::size_t>(b)].banks()) != 0;
     }
@@ -92,6 +129,10 @@ Cycles Scratchpad::run(Cycles until) {
       banks[q] = units_[q].request();
       if (banks[q] != 0) asking |= 1U << q;
     }
+    for (std::size_t q = 0; q < streams_.size(); ++q) {
+      banks[q] = next_bank(streams_[q]);
+      if (banks[q] != 0) asking |= 1U << q;
+    }
     const hw::SramDecision decision =
         arbiter_.decide(banks, static_cast<hw::PortMask>(asking), [](int) { return false; });
     for (unsigned left = shared_; left != 0; left &= left - 1) {
@@ -99,6 +140,7 @@ Cycles Scratchpad::run(Cycles until) {
       if (!units_[q].state().active || units_[q].state().next > at_) continue;
       finished_ |= units_[q].commit((decision.granted >> q & 1) != 0);
     }
+    for (std::size_t q = 0; q < streams_.size(); ++q) streams_[q].moved += decision.granted >> q & 1;
   }
   return at_;
 }

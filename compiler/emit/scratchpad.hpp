@@ -1,11 +1,12 @@
 // The compute units of a core and their SRAM banks: the units' own clocked cores (hw/models/unit) and arbiter
-// (hw/models/sram), stepped only while two units may meet in a bank. So compute time is exact, were LOAD and STORE not
-// there.
+// (hw/models/sram), stepped only while they may meet another in a bank. LOAD and STORE ask for a line whenever their
+// pace, which others set, says so; a refusal does not slow them, their buffers see to that.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
+#include "compiler/emit/dma_stream.hpp"
 #include "hw/common/units.hpp"
 #include "hw/models/sram/arbiter.hpp"
 #include "hw/models/unit/rigid_unit.hpp"
@@ -21,6 +22,13 @@ class Scratchpad {
   /// An instruction popped in cycle n; every unit stands at n.
   void start(int queue, Cycles n, const isa::Body& work);
   [[nodiscard]] bool busy(int queue) const { return (busy_ >> queue & 1) != 0; }
+  /// LOAD or STORE (`queue`) begins to move the lines of an instruction; `per_cycle` of them a cycle from `at` on.
+  void begin_stream(int queue, const DmaStream& walk);
+  void pace_stream(int queue, double at, double per_cycle);
+  void end_stream(int queue);
+  [[nodiscard]] std::int64_t stream_lines(int queue) const {
+    return streams_[static_cast<std::size_t>(queue)].walk.lines();
+  }
   /// When the first unit finishes that is not stepped; kNever: none.
   [[nodiscard]] Cycles first_known_finish();
   /// Are there units to step?
@@ -33,9 +41,17 @@ class Scratchpad {
   hw::PortMask take_finished(Cycles n);
 
  private:
+  struct Stream {
+    bool active = false;
+    DmaStream walk;
+    double at = 0, per_cycle = 0;  // lines
+    std::int64_t moved = 0;        // granted
+  };
   void sort_units();
   [[nodiscard]] Cycles finish_of(int queue) const;
+  [[nodiscard]] BankMask next_bank(Stream& stream);
   const isa::ChipConfig& chip_;
+  std::array<Stream, 2> streams_;
   std::array<hw::RigidUnit, hw::kSramPorts> units_;
   hw::SramArbiter arbiter_;
   hw::PortMask busy_ = 0;    // started, its finish not taken

@@ -12,6 +12,8 @@ constexpr int kFlowsOfACore = 3;  // FETCH, LOAD, STORE
 constexpr int kQueuesOfACore = static_cast<int>(isa::kQueueIdValues);
 constexpr int kLocalSemaphores = 64;
 constexpr Cycles kSignalToStart = 2;
+constexpr int kLoad = static_cast<int>(isa::QueueId::load), kStore = static_cast<int>(isa::QueueId::store);
+constexpr int kNoTag = -1;
 
 int flow_of(int core, int manager) { return core * kFlowsOfACore + manager; }
 
@@ -28,7 +30,7 @@ SectionRun::SectionRun(const isa::ChipConfig& chip, const MemoryTimes& times,
       left_(instructions.size()) {
   for (int core = 0; core < chip.cores; ++core) {
     cores_.push_back({Scratchpad(chip), DmaLane(chip, times, true, flow_of(core, 1)),
-                      DmaLane(chip, times, false, flow_of(core, 2))});
+                      DmaLane(chip, times, false, flow_of(core, 2)), kNoTag});
   }
   std::vector<int> lane_of(static_cast<std::size_t>(chip.cores * kQueuesOfACore), -1);
   for (std::size_t i = 0; i < instructions.size(); ++i) {
@@ -63,8 +65,8 @@ Cycles SectionRun::run() {
 
 DmaLane* SectionRun::dma_of(const Lane& lane) {
   Core& core = cores_[static_cast<std::size_t>(lane.core)];
-  if (lane.queue == static_cast<int>(isa::QueueId::load)) return &core.load;
-  if (lane.queue == static_cast<int>(isa::QueueId::store)) return &core.store;
+  if (lane.queue == kLoad) return &core.load;
+  if (lane.queue == kStore) return &core.store;
   return nullptr;
 }
 
@@ -162,6 +164,7 @@ bool SectionRun::start_head(std::size_t at, Cycles n) {
   }
   if (dma != nullptr) {
     nop ? dma->start_nop(item, n, instruction.nop_cycles) : dma->start(item, n, *instruction.work, memory_);
+    if (!nop && lane.queue == kStore) begin_store(lane.core, item);
   } else {
     lane.running = item;
     if (nop) {
@@ -173,6 +176,37 @@ bool SectionRun::start_head(std::size_t at, Cycles n) {
   lane.words.pop(n);
   fetch(at);
   return true;
+}
+
+/// Tells the scratchpads which lines LOAD writes now. (STORE reads its lines when it starts.)
+void SectionRun::pace_loads() {
+  for (std::size_t c = 0; c < cores_.size(); ++c) {
+    Core& core = cores_[c];
+    const auto front = memory_.front(flow_of(static_cast<int>(c), 1));
+    const int tag = front ? front->tag : kNoTag;
+    if (tag != core.loading) {
+      core.loading = tag;
+      front ? core.units.begin_stream(kLoad, stream_of(tag)) : core.units.end_stream(kLoad);
+    }
+    if (!front) continue;
+    const auto lines = static_cast<double>(core.units.stream_lines(kLoad));
+    core.units.pace_stream(kLoad, lines * (1 - front->left / front->bytes), lines * front->rate / front->bytes);
+  }
+}
+
+/// STORE fills its buffer at a line a cycle, the rest at the pace of the DRAM.
+void SectionRun::begin_store(int core, int item) {
+  Scratchpad& units = cores_[static_cast<std::size_t>(core)].units;
+  units.begin_stream(kStore, stream_of(item));
+  const std::int64_t bytes = units.stream_lines(kStore) * chip_.sram.line_bytes;
+  const double slow = times_.bytes_per_cycle / static_cast<double>(chip_.sram.line_bytes);
+  units.pace_stream(kStore, 0, bytes <= chip_.store.buffer_bytes ? 1.0 : std::min(1.0, slow));
+}
+
+DmaStream SectionRun::stream_of(int item) const {
+  const isa::Body& work = *instructions_[static_cast<std::size_t>(item)].work;
+  const auto* load = std::get_if<isa::Load>(&work);
+  return {load != nullptr ? semantics::dma_shape(*load) : semantics::dma_shape(std::get<isa::Store>(work)), chip_};
 }
 
 /// All cores stop where the first of them has a finish; a core that steps cannot go back, so several go cycle by cycle.
@@ -202,6 +236,7 @@ Cycles SectionRun::advance(Cycles n) {
     next = std::min(next, dma->finish());
     if (!lane.words.done() && lane.words.ready() <= n) next = std::min(next, dma->next_ready(n, memory_));
   }
+  pace_loads();
   next = run_units(n, std::max(next, n + 1));
   TESSERA_CHECK(next < kNever, "the predicted program is stuck in cycle ", n, " with ", left_, " instructions left");
   return next;

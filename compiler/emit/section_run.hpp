@@ -37,6 +37,7 @@ class SectionRun {
   struct Core {
     Scratchpad units;
     DmaLane load, store;
+    int loading;  // whose lines the units meet
   };
   struct Arrival {
     Cycles cycle;
@@ -53,6 +54,9 @@ class SectionRun {
   void finish(std::int32_t item, Cycles n);
   bool start_all(Cycles n);
   bool start_head(std::size_t lane, Cycles n);
+  void pace_loads();
+  void begin_store(int core, int item);
+  [[nodiscard]] DmaStream stream_of(int item) const;
   Cycles run_units(Cycles n, Cycles until);
   Cycles advance(Cycles n);
 

@@ -150,6 +150,36 @@ TEST(SectionRun, LoadAndStoreShareTheDram) {
   EXPECT_NEAR(static_cast<double>(end_of(true, true)), 2 * lone, 0.01 * lone);
 }
 
+/// How long a copy takes beside a LOAD into or a STORE from `place`.
+template <typename Dma>
+Cycles copy_beside(int queue, std::int64_t bytes, std::int64_t place) {
+  Section s;
+  s.add(kGemm, nullptr, 1).signals = {{0, 1}, {1, 1}};
+  s.instructions.back().nop_cycles = 1000;
+  s.add(queue, dma<Dma>(bytes, 0, place)).waits = {{1, 1}};
+  s.add(kGemm, nullptr, 1).signals = {{2, 1}};
+  s.instructions.back().waits = {{0, 1}};
+  s.instructions.back().nop_cycles = queue == kLoad ? 200 : 1;
+  s.add(kEdp, copy(0, 2 * kBank)).waits = {{2, 1}};
+  const auto ends = s.run();
+  return ends[3] - ends[2];
+}
+
+TEST(SectionRun, ALoadTakesLinesOfTheBankThatAUnitReads) {
+  const Cycles apart = copy_beside<isa::Load>(kLoad, 98304, 5 * kBank);
+  const Cycles together = copy_beside<isa::Load>(kLoad, 98304, 32768);
+  // A line for every 128 bytes that come; the copy is longer by the lines that come while it reads.
+  const double rate = MemoryTimes::from(isa::load_chip("a1000")).bytes_per_cycle / 128;
+  const double expected = static_cast<double>(kLines) * rate / (1 - rate);
+  EXPECT_NEAR(static_cast<double>(together - apart), expected, 0.1 * expected);
+}
+
+TEST(SectionRun, AStoreReadsALineACycleUntilItsBufferIsFull) {
+  const Cycles apart = copy_beside<isa::Store>(kStore, 12800, 5 * kBank);
+  const Cycles together = copy_beside<isa::Store>(kStore, 12800, 32768);
+  EXPECT_NEAR(static_cast<double>(together - apart), 100, 8) << "100 lines, the first before the copy begins";
+}
+
 TEST(SectionRun, LoadsOverlapAsFarAsTheyMayBeInFlight) {
   const auto end_of = [](int in_flight) {
     Section s({"dram.device=fixed", "dram.fixed_latency_cycles=400", "load.in_flight=" + std::to_string(in_flight)});
