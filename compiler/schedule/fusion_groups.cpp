@@ -49,7 +49,7 @@ const GroupPlan& FusionSearch::group_plan(int first, int end, int level, std::in
   plan.end = end;
   plan.level = level;
   plan.together = together;
-  plan.cuts.columns = strips;
+  plan.cuts = {chip_.cores, strips};
   const auto choices = [&](int id) -> const std::vector<ChunkRows>& { return chunk_choices(id, together, strips); };
   std::vector<std::size_t> at;  // by layer: choice
   double left = 0;              // to gain
@@ -84,7 +84,7 @@ const GroupPlan& FusionSearch::group_plan(int first, int end, int level, std::in
     plan.rows.push_back(chosen.rows);
     plan.row_cycles.push_back(chosen.cycles / static_cast<double>(layer(id).out.h));
   }
-  plan.steps = ceil_div(layer(end - 1).out.h, plan.rows.back());
+  plan.steps = ceil_div(ceil_div(layer(end - 1).out.h, chip_.cores), plan.rows.back());
   return plan;
 }
 
@@ -144,8 +144,11 @@ std::int64_t FusionSearch::buffered_lines(const GroupPlan& plan, const GroupFact
 
 const std::vector<Region>& FusionSearch::regions(const GroupPlan& plan) {
   std::vector<Region>& known = regions_[{plan.first, plan.end, static_cast<int>(plan.cuts.columns)}];
-  for (std::int64_t i = 0; i < plan.cuts.columns && known.size() < static_cast<std::size_t>(plan.cuts.columns); ++i) {
-    known.push_back(group_region(graph_, plan, 0, i, chip_));
+  if (!known.empty()) return known;
+  for (std::int64_t row = 0; row < plan.cuts.rows; ++row) {
+    for (std::int64_t column = 0; column < plan.cuts.columns; ++column) {
+      known.push_back(group_region(graph_, plan, row, column, chip_));
+    }
   }
   return known;
 }
@@ -165,7 +168,12 @@ FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
   GroupFact f;
   const std::vector<bool> all(graph_.roots.size(), true);
   const std::vector<Region>& strips = regions(plan);
-  const GroupTrace trace = trace_group(graph_, plan, strips.front(), all);  // of all: they differ in columns
+  // Strips differ in columns only, so that the first says how high the buffers of all are; each core has its own.
+  std::vector<GroupTrace> traces;
+  for (std::size_t i = 0; i < strips.size(); i += static_cast<std::size_t>(plan.cuts.columns)) {
+    traces.push_back(trace_group(graph_, plan, strips[i], all));
+  }
+  const GroupTrace& trace = traces.front();
   const std::vector<BufferUse> uses = buffer_uses(graph_, trace);
   f.front = trace.front;
   f.tail = trace.tail;
@@ -173,9 +181,10 @@ FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
     RootFact fact;
     fact.root = r;
     if (const LineBuffer* buffer = trace.buffer_of(r)) {
-      for (const Region& strip : strips) {
-        const Area& there = strip.there[static_cast<std::size_t>(r)];
-        fact.buffer_lines = std::max(fact.buffer_lines, buffer_lines(root(r), buffer->rows, there.columns, chip_));
+      for (std::size_t i = 0; i < strips.size(); ++i) {
+        const Area& there = strips[i].there[static_cast<std::size_t>(r)];
+        const LineBuffer* own = traces[i / static_cast<std::size_t>(plan.cuts.columns)].buffer_of(r);
+        fact.buffer_lines = std::max(fact.buffer_lines, buffer_lines(root(r), own->rows, there.columns, chip_));
       }
       fact.use = uses[static_cast<std::size_t>(buffer - trace.buffers.data())];
     }
@@ -194,6 +203,7 @@ FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
     f.roots.push_back(fact);
   }
   add_constants(plan, f);
+  f.constant_bytes *= static_cast<double>(plan.cuts.rows);  // each core loads its own
   f.least_lines = buffered_lines(plan, f, touched(plan.first, plan.end)) + f.weight_lines;
   f.in_place = trace.in_place;
   for (const GroupChunk& chunk : trace.chunks) {
@@ -227,10 +237,10 @@ const std::vector<FusionSearch::ChunkRows>& FusionSearch::chunk_choices(int id, 
                                                                         std::int64_t strips) {
   std::vector<ChunkRows>& choices = chunk_choices_[std::make_tuple(id, together, strips)];
   if (!choices.empty()) return choices;
-  const std::int64_t height = layer(id).out.h;
+  const std::int64_t height = ceil_div(layer(id).out.h, chip_.cores);
   const std::int64_t width = strip_width(layer(id), strips, chip_);
   const auto cycles = [&](std::int64_t rows) {
-    const std::int64_t first = (height - rows) / 2;  // away from the padding
+    const std::int64_t first = (layer(id).out.h - rows) / 2;  // away from the padding
     return chunk_cycles(id, {{first, first + rows}, {0, width}}, together) * static_cast<double>(strips * height) /
            static_cast<double>(rows);
   };
@@ -263,21 +273,26 @@ double FusionSearch::area_cycles(int id, const Area& area, std::int64_t rows, st
 
 void FusionSearch::time_group(const GroupPlan& plan, GroupFact& f) {
   f.timed = true;
+  std::vector<double> conv(static_cast<std::size_t>(plan.cuts.rows), 0), edp = conv;  // by core
   for (int id = plan.first; id < plan.end; ++id) {
-    std::map<std::int64_t, double> known;  // by columns: what a strip in the middle takes
-    for (const Region& strip : regions(plan)) {
-      const Area& made = strip.made_by(id);
+    std::map<std::pair<std::size_t, std::int64_t>, double> known;  // by core, columns: what a strip in the middle takes
+    const std::vector<Region>& all = regions(plan);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Area& made = all[i].made_by(id);
+      const std::size_t core = i / static_cast<std::size_t>(plan.cuts.columns);
       const bool inner = made.columns.first > 0 && made.columns.end < layer(id).out.w;
       double cycles = 0;
-      if (const auto same = known.find(made.columns.count()); inner && same != known.end()) {
+      if (const auto same = known.find({core, made.columns.count()}); inner && same != known.end()) {
         cycles = same->second;
       } else {
         cycles = area_cycles(id, made, chunk_rows(plan, layer(id), id), plan.together);
-        if (inner) known[made.columns.count()] = cycles;
+        if (inner) known[{core, made.columns.count()}] = cycles;
       }
-      (layer(id).kind == LayerKind::conv ? f.conv : f.edp) += cycles;
+      (layer(id).kind == LayerKind::conv ? conv : edp)[core] += cycles;
     }
   }
+  f.conv = *std::max_element(conv.begin(), conv.end());
+  f.edp = *std::max_element(edp.begin(), edp.end());
 }
 
 /// What the group moves when these maps are in DRAM.
@@ -296,7 +311,7 @@ FusionSearch::Traffic FusionSearch::group_traffic(const GroupPlan& plan, const G
     }
     if (r.read && !r.written) streamed += r.loaded * map_bytes(r.root);
     if (r.read && map.imported) {
-      out.imports += r.loaded * static_cast<double>(map.shape.h) *
+      out.imports += r.loaded / static_cast<double>(plan.cuts.rows) * static_cast<double>(map.shape.h) *
                      import_plan(map, !map.channels_last, chip_, cost_.dram_bytes_per_cycle()).cycles();
     }
     if (r.written && !r.inside) out.bytes += map_bytes(r.root);

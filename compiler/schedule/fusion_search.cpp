@@ -25,6 +25,7 @@ bool contains(const std::vector<int>& sorted, int value) {
 FusionSearch::FusionSearch(const LayerGraph& graph, const Constants& constants, UnitCost& cost,
                            const FusionOptions& options)
     : graph_(graph), constants_(constants), cost_(cost), chip_(cost.chip()), options_(options) {
+  if (chip_.cores > 1) options_.whole_maps = false;  // each core has an SRAM of its own: maps pass through DRAM
   for (const Root& r : graph.roots) map_lines_.push_back(r.shape.n * buffer_lines(r, r.shape.h, chip_));
 }
 
@@ -113,12 +114,12 @@ void FusionSearch::placements(int first, int end, const std::vector<int>& before
   for (const int r : touched(first, end)) {
     if (root(r).first_layer >= first && root(r).last_layer >= end) fresh.push_back(r);
   }
-  const std::size_t freedom = std::min(fresh.size(), kFreePlacements);
+  const std::size_t freedom = options_.whole_maps ? std::min(fresh.size(), kFreePlacements) : 0;
   for (std::size_t bits = 0; bits < (std::size_t{1} << freedom); ++bits) {
     std::vector<int> spilled, live = fixed;
     for (std::size_t k = 0; k < fresh.size(); ++k) {
       const bool out =
-          (bits >> std::min(k, kFreePlacements - 1) & 1U) != 0 || root(fresh[k]).crosses || !options_.whole_maps;
+          !options_.whole_maps || (bits >> std::min(k, kFreePlacements - 1) & 1U) != 0 || root(fresh[k]).crosses;
       if (out && !root(fresh[k]).keep) spilled.push_back(fresh[k]);
     }
     live.insert(live.end(), spilled.begin(), spilled.end());
@@ -183,6 +184,29 @@ const std::vector<LayerPlan>& FusionSearch::plans(int id, const std::vector<bool
       .first->second;
 }
 
+/// A layer alone on several cores, each with its share; all maps are in DRAM.
+const FusionSearch::Load& FusionSearch::shared_load(int id) {
+  const auto [known, fresh] = shared_loads_.emplace(id, Load{});
+  if (!fresh) return known->second;
+  Load& load = known->second;
+  const LayerConstants& constants = constants_.layers[static_cast<std::size_t>(id)];
+  LayerSite site = layer_site(graph_, id, std::vector<bool>(graph_.roots.size(), true), sram_lines_);
+  site.byte_cycles = options_.byte_share / cost_.dram_bytes_per_cycle();
+  for (const CoreShare& share : core_shares(layer(id), graph_, constants, sram_lines_, cost_)) {
+    site.rows = share.rows;
+    site.channels = share.channels;
+    const std::vector<LayerPlan> plans = layer_plans(layer(id), graph_, constants, site, cost_);
+    if (plans.empty()) {
+      load.busy = kNoPlan;
+      return load;
+    }
+    load.busy = std::max(load.busy, plans.front().estimate);
+    load.bytes += plans.front().bytes;
+    load.free_lines += sram_lines_ - plans.front().lines();
+  }
+  return load;
+}
+
 void FusionSearch::extend_by_layer(int cut, int state) {
   if (can_fuse(layer(cut), chip_) && can_group(graph_, cut, cut + 1, chip_) && wished_strips(cut, cut + 1) > 1) return;
   const State from = cuts_[static_cast<std::size_t>(cut)][static_cast<std::size_t>(state)];
@@ -209,7 +233,11 @@ void FusionSearch::extend_by_layer(int cut, int state) {
     for (const int r : own) {
       if (!contains(now, r) && root(r).imported && root(r).first_layer >= cut) imports += map_bytes(r);
     }
-    if (can_fuse(l, chip_) || l.kind == LayerKind::copy) {
+    if (chip_.cores > 1 && (can_fuse(l, chip_) || l.kind == LayerKind::copy)) {
+      const Load& load = shared_load(cut);
+      if (load.busy >= kNoPlan) return;
+      add(next, load);
+    } else if (can_fuse(l, chip_) || l.kind == LayerKind::copy) {
       std::vector<bool> spilled(graph_.roots.size(), false);
       for (const int r : now) spilled[static_cast<std::size_t>(r)] = true;
       const std::vector<LayerPlan>& all = plans(cut, spilled);
@@ -241,6 +269,7 @@ void FusionSearch::extend_by_groups(int cut, int state) {
     weights += constant_lines(end - 1);
     if (weights > kMostWeights * sram_lines_) break;
     if (!can_group(graph_, cut, end, chip_)) continue;
+    if (chip_.cores > 1 && most_cuts(graph_, cut, end, chip_).rows < chip_.cores) continue;
     const std::int64_t wished = wished_strips(cut, end);
     if (wished < 0) continue;
     if (wished == 0) extend_by_streaming(cut, state, end);
@@ -254,7 +283,7 @@ void FusionSearch::extend_by_groups(int cut, int state) {
     if (level > 0 && options_.cut_columns) {  // narrower buffers leave room for more rows at once
       for (const GroupPlan& plan : strip_plans(cut, end)) try_group(cut, state, plan);
     }
-    if (layer(cut).out.n == 1 || chip_.conv.engines == 1) continue;
+    if (layer(cut).out.n == 1 || chip_.conv.engines == 1 || chip_.cores > 1) continue;
     for (level = static_cast<int>(kGains.size()); level-- > -1;) {
       GroupPlan plan = level < 0 ? whole_maps_plan(cut, end) : group_plan(cut, end, level, chip_.conv.engines, 1);
       stream_if_wished(plan);

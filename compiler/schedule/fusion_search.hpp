@@ -144,6 +144,7 @@ class FusionSearch {
     std::int64_t free_lines = 0;
   };
   void add(State& state, const Load& load) const;
+  const Load& shared_load(int id);
   const std::vector<LayerPlan>& plans(int id, const std::vector<bool>& spilled);
 
   const LayerGraph& graph_;
@@ -158,6 +159,7 @@ class FusionSearch {
   std::map<std::array<int, 8>, GroupFact> facts_;
   std::map<std::pair<int, int>, std::vector<GroupPlan>> strip_plans_;  // first, end
   std::map<LayerKey, std::vector<LayerPlan>> plans_;
+  std::map<int, Load> shared_loads_;
   // Layer, rows, columns, images together.
   std::map<std::tuple<int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>, double> chunk_cycles_;
   std::map<std::tuple<int, std::int64_t, std::int64_t>, std::vector<ChunkRows>> chunk_choices_;  // together, strips

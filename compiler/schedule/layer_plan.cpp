@@ -373,6 +373,37 @@ std::vector<LayerPlan> layer_plans(const Layer& layer, const LayerGraph& graph, 
   return Planner(layer, graph, constants, site, cost).plans();
 }
 
+std::vector<CoreShare> core_shares(const Layer& layer, const LayerGraph& graph, const LayerConstants& constants,
+                                   std::int64_t sram_lines, UnitCost& cost) {
+  const Rows rows{0, layer.out.h}, channels{0, layer.out.c};
+  const std::int64_t cores = cost.chip().cores;
+  if (cores == 1) return {{rows, channels}};
+  const std::int64_t granule = channel_granule(layer, cost.chip());
+  const std::vector<Rows> by_rows = cut(rows, cores, 1);
+  const std::vector<Rows> by_channels = granule > 0 ? cut(channels, cores, granule) : std::vector<Rows>{channels};
+  bool use_rows = by_rows.size() > 1;
+  if (use_rows && by_channels.size() > 1) {
+    LayerSite site;
+    site.images = layer.out.n;
+    site.input_streamed.assign(layer.inputs.size(), true);
+    site.input_image.assign(layer.inputs.size(), false);
+    site.output_streamed = true;
+    site.sram_lines = sram_lines;
+    const auto estimate = [&](const Rows& r, const Rows& c) {
+      site.rows = r;
+      site.channels = c;
+      const auto plans = layer_plans(layer, graph, constants, site, cost);
+      return plans.empty() ? kNoPlan : plans.front().estimate;
+    };
+    use_rows = estimate(by_rows[0], channels) <= estimate(rows, by_channels[0]);
+  }
+  std::vector<CoreShare> shares;
+  for (const Rows& part : use_rows ? by_rows : by_channels) {
+    shares.push_back(use_rows ? CoreShare{part, channels} : CoreShare{rows, part});
+  }
+  return shares;
+}
+
 std::int64_t engine_images(std::int64_t images, const isa::ChipConfig& chip) {
   return ceil_div(images, chip.conv.engines);
 }

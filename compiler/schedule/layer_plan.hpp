@@ -70,6 +70,15 @@ struct LayerPlan {
                                                  const LayerConstants& constants, const LayerSite& site,
                                                  UnitCost& cost);
 
+/// What a core has of a layer that runs alone, by cores; one core: all of it. Each takes a half, by rows or by output
+/// channels, whichever half is estimated to be done sooner.
+struct CoreShare {
+  Rows rows, channels;
+};
+[[nodiscard]] std::vector<CoreShare> core_shares(const Layer& layer, const LayerGraph& graph,
+                                                 const LayerConstants& constants, std::int64_t sram_lines,
+                                                 UnitCost& cost);
+
 /// Cycles of what cannot be run.
 inline constexpr double kNoPlan = 1e300;
 

@@ -46,7 +46,7 @@ class Maker {
       place_images();
       if (options_.nhwc_inputs) check_nhwc();
       try {
-        if (options_.fused && chip_.cores == 1) {
+        if (options_.fused) {
           walk_fused();
         } else {
           walk();
@@ -210,6 +210,7 @@ class Maker {
       const FusionPlan plan = search.best(lines, margin);
       if (!plan.found) break;
       choices.spilled = plan.spilled;
+      if (chip_.cores > 1) choices.spilled.assign(layers_.roots.size(), true);
       choices.kept.assign(layers_.roots.size(), {});
       choices.groups = plan.groups;
       choices.packed.assign(layers_.layers.size(), false);

@@ -61,11 +61,13 @@ GroupPlan FusionSearch::few_steps(int first, int end, std::int64_t steps) const 
   plan.first = first;
   plan.end = end;
   plan.level = kFewStepsLevel + static_cast<int>(steps);
+  plan.cuts.rows = chip_.cores;
   for (int id = first; id < end; ++id) {
     const std::int64_t wished = layer(id).wished_rows;
-    plan.rows.push_back(wished > 0 ? wished : ceil_div(layer(id).out.h, std::min(steps, layer(id).out.h)));
+    const std::int64_t height = ceil_div(layer(id).out.h, chip_.cores);
+    plan.rows.push_back(wished > 0 ? wished : ceil_div(height, std::min(steps, height)));
   }
-  plan.steps = ceil_div(layer(end - 1).out.h, plan.rows.back());
+  plan.steps = ceil_div(ceil_div(layer(end - 1).out.h, chip_.cores), plan.rows.back());
   return plan;
 }
 

@@ -253,35 +253,10 @@ void Walk::place_output(int id) {
 void Walk::layer(int id) {
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
   place_output(id);
-  const Rows rows{0, l.out.h};
-  const Rows channels{0, l.out.c};
-  if (chip_.cores == 1) {
-    share(id, 0, rows, channels);
-  } else {
-    // Each core takes a half, by rows or by output channels, whichever half is estimated to be done sooner.
-    const std::int64_t granule = channel_granule(l, chip_);
-    std::vector<Rows> by_rows = cut(rows, chip_.cores, 1);
-    std::vector<Rows> by_channels = granule > 0 ? cut(channels, chip_.cores, granule) : std::vector<Rows>{channels};
-    bool use_rows = by_rows.size() > 1;
-    if (use_rows && by_channels.size() > 1) {
-      LayerSite site;
-      site.images = l.out.n;
-      site.input_streamed.assign(l.inputs.size(), true);
-      site.input_image.assign(l.inputs.size(), false);
-      site.output_streamed = true;
-      site.sram_lines = spaces_[0].lines();
-      const auto estimate = [&](const Rows& r, const Rows& c) {
-        site.rows = r;
-        site.channels = c;
-        const auto plans = layer_plans(l, graph_, constants_.layers[static_cast<std::size_t>(id)], site, cost_);
-        return plans.empty() ? 1e300 : plans.front().estimate;
-      };
-      use_rows = estimate(by_rows[0], channels) <= estimate(rows, by_channels[0]);
-    }
-    const std::size_t pieces = use_rows ? by_rows.size() : by_channels.size();
-    for (std::size_t i = 0; i < pieces; ++i) {
-      share(id, static_cast<std::uint8_t>(i), use_rows ? by_rows[i] : rows, use_rows ? channels : by_channels[i]);
-    }
+  const std::vector<CoreShare> shares =
+      core_shares(l, graph_, constants_.layers[static_cast<std::size_t>(id)], spaces_[0].lines(), cost_);
+  for (std::size_t core = 0; core < shares.size(); ++core) {
+    share(id, static_cast<std::uint8_t>(core), shares[core].rows, shares[core].channels);
   }
 }
 

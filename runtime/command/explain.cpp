@@ -208,7 +208,7 @@ void print(const std::vector<Choice>& choices, const std::string& node) {
               list(chosen.tile_rows).c_str(), list(chosen.tile_channels).c_str(),
               chosen.split.empty() ? "-" : chosen.split.front().c_str(), static_cast<long long>(chosen.layer_cycles));
   if (chosen.strips > 1 || chosen.pixels_again > 0) {
-    std::printf("%lld strips of columns; %lld of %lld pixels are made again, halos of regions: %lld MACs\n",
+    std::printf("regions: rows of each core, %lld strips of columns; halos make %lld of %lld pixels again: %lld MACs\n",
                 static_cast<long long>(chosen.strips), static_cast<long long>(chosen.pixels_again),
                 static_cast<long long>(chosen.width * chosen.height), static_cast<long long>(chosen.macs_again));
   }

@@ -167,6 +167,29 @@ TEST(Fused, ImagesOfABatchComputeTheGraphOnTwoEngines) {
   EXPECT_GT(with_groups, seeds() / 4);
 }
 
+TEST(Fused, RowsOfTwoCoresComputeTheGraph) {
+  std::uint64_t ran = 0, with_groups = 0;
+  for (std::uint64_t seed = 901; seed <= 900 + seeds(); ++seed) {
+    const isa::ChipConfig chip =
+        seed % 3 == 0 ? isa::load_chip("j5")
+                      : isa::load_chip("tiny", {"cores=2", "sram.size_bytes=" + std::to_string(kBankBytes[seed % 4])});
+    const QGraph graph = testing::random_graph(seed, 23, seed % 7 == 0 ? 2 : 1);
+    CompileOptions options;
+    if (seed % 4 == 1) options.fusion.strips = 2;
+    if (seed % 5 == 2) options.fusion.weights_stay = false;
+    try {
+      const isa::Program program = compile(graph, chip, options).program;
+      testing::expect_program_computes(graph, program, chip, testing::random_inputs(graph, seed + 1000), seed);
+      ++ran;
+      with_groups += program.groups.size() < program.layers.size() ? 1 : 0;
+    } catch (const UserError&) {  // what this SRAM cannot hold
+    }
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(ran, seeds() / 2);
+  EXPECT_GT(with_groups, seeds() / 4);
+}
+
 TEST(Fused, ForcedStripsComputeTheGraph) {
   std::uint64_t ran = 0, in_strips = 0;
   for (std::uint64_t seed = 801; seed <= 800 + seeds(); ++seed) {
