@@ -217,6 +217,8 @@ Cycles SectionRun::run_units(Cycles n, Cycles until) {
     Cycles reached = at;
     for (Core& core : cores_) reached = std::min(reached, core.units.run(at));
     const bool finished = std::any_of(cores_.begin(), cores_.end(), [](Core& core) { return core.units.finished(); });
+    // A stream that ended may leave a unit that meets nobody any more, whose finish is known now.
+    for (Core& core : cores_) until = std::min(until, core.units.first_known_finish());
     if (at >= until || finished) return reached;
   }
 }
