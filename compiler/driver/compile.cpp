@@ -1,5 +1,7 @@
 #include "compiler/driver/compile.hpp"
 
+#include <algorithm>
+
 #include "compiler/driver/choose_schedule.hpp"
 #include "compiler/emit/emit.hpp"
 #include "compiler/passes/integer_passes.hpp"
@@ -26,7 +28,7 @@ Graph view_of(const QGraph& graph, const Schedule& schedule) {
     for (const int t : q.inputs) node.inputs.push_back(graph.tensors[static_cast<std::size_t>(t)].name);
     node.outputs.push_back(graph.tensors[static_cast<std::size_t>(q.output)].name);
     std::vector<std::int64_t> rows, channels, row_tiles, channel_tiles, estimate, address, kept, strips, made;
-    std::vector<std::string> split;
+    std::vector<std::string> split, places;
     for (const LayerNote& note : schedule.notes) {
       const isa::LayerInfo& info = schedule.program.layers[note.layer];
       if (info.name != q.name) continue;
@@ -45,6 +47,9 @@ Graph view_of(const QGraph& graph, const Schedule& schedule) {
       strips.push_back(note.strips);
       made.push_back(note.made_pixels);
       split.push_back(note.split);
+      for (const std::string& place : note.places) {
+        if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+      }
     }
     if (!rows.empty()) {  // one entry a core (and a Concat part)
       node.attributes["tile_rows"] = rows;
@@ -57,6 +62,7 @@ Graph view_of(const QGraph& graph, const Schedule& schedule) {
       node.attributes["strips"] = strips;
       node.attributes["made_pixels"] = made;
       node.attributes["engine_split"] = split;
+      if (!places.empty()) node.attributes["places"] = places;
     }
     view.nodes.push_back(std::move(node));
   }

@@ -91,7 +91,17 @@ void Walk::group(const GroupPlan& plan) {
   }
   for (GroupPart& part : parts) {
     for (LineRange& range : part.ranges) release(part.core, range);
-    for (GroupPart::Member& member : part.members) notes.push_back(member.note);
+    for (int id = plan.first; id < plan.end; ++id) {
+      LayerNote& note = part.members[static_cast<std::size_t>(id - plan.first)].note;
+      note.places = places(id, part.pieces.front().trace.buffers);
+      if (note.weights_streamed) {
+        note.places.push_back(
+            detail::concat("weights: ", note.channel_tiles, " parts, loaded for each of ", note.row_tiles, " chunks"));
+      } else if (constants_.layers[note.layer].layout) {
+        note.places.emplace_back("weights: loaded once, from the first chunk to the last in SRAM");
+      }
+      notes.push_back(note);
+    }
   }
   group_.reset();
 }

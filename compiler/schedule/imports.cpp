@@ -103,6 +103,8 @@ void Walk::import_rows(int id, std::uint8_t core, int index, std::int64_t n, con
     const auto few = static_cast<std::int64_t>(std::ceil(kFirstPart / std::max(1.0, plan.reorder)));
     const std::int64_t most = rows.first == 0 && n == 0 ? std::max(few, ceil_div(rows.count(), kFirstParts)) : fit;
     part.end = fit > 0 ? std::min(rows.end, part.first + std::min(fit, most)) : rows.end;
+    RootState& state = roots_[static_cast<std::size_t>(index)];
+    (fit > 0 ? state.by_reorder : state.by_load) = true;
     if (fit > 0) {
       import_reordered(id, core, root, n, part, plan, to);
     } else {

@@ -434,6 +434,12 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
   }
   release(core, whole.params);
   release(core, whole.table);
+  notes.back().places = places(id, {});
+  if (!constants_.layers[static_cast<std::size_t>(id)].layout) return;
+  const bool once = plan.channels_outer || channel_tiles.size() == 1;
+  notes.back().places.push_back(once
+                                    ? std::string("weights: loaded once, a tile's channels in SRAM")
+                                    : detail::concat("weights: loaded for each of ", note.row_tiles, " tiles of rows"));
 }
 
 /// Cut where rows that stay end, of the map that the layer makes and of those that it reads.

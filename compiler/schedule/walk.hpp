@@ -81,8 +81,9 @@ class Walk {
  private:
   struct RootState {
     bool placed = false;
-    bool filled = false;  // imported: LOADs were written down
-    bool lent = false;    // its range belongs to the map that is written over it
+    bool filled = false;                       // imported: LOADs were written down
+    bool by_reorder = false, by_load = false;  // imported: how rows came
+    bool lent = false;                         // its range belongs to the map that is written over it
     LineRange range{-1, 0};
     std::int64_t row_lines = 0, block_lines = 0, image_lines = 0;
     // Images that different engines may have lie in banks of their own: those of an engine, and lines to the next's.
@@ -125,6 +126,9 @@ class Walk {
   [[nodiscard]] SramView group_view(const GroupPart& part, const GroupPiece& piece, int root, std::int64_t n,
                                     const Rows& rows) const;
   void finish_chunk(const GroupPlan& plan, GroupPart& part, const GroupChunk& chunk);
+  [[nodiscard]] std::string import_text(int root) const;
+  [[nodiscard]] std::string place_text(int root, const std::vector<LineBuffer>& buffers) const;
+  [[nodiscard]] std::vector<std::string> places(int id, const std::vector<LineBuffer>& buffers) const;
   void host(int id);
   void move_layer(int id);
   [[noreturn]] static void no_place_for_move(int id, const Layer& layer, const std::string& what);

@@ -40,6 +40,7 @@ struct LayerNote {
   std::int64_t tile_rows = 0, tile_channels = 0, row_tiles = 0, channel_tiles = 0;
   bool channels_outer = false, resident_output = false;
   bool weights_streamed = false;     // in a group: they come again for each chunk
+  std::vector<std::string> places;   // of operands, result and weights, for people
   std::int64_t kept_rows = 0;        // of an output that goes through DRAM: the first ones, that stay in SRAM
   std::int64_t strips = 1;           // of columns, one behind the other; of a group
   std::int64_t made_pixels = 0;      // of the output: halos of a group's regions count in each; 0: every one once

@@ -24,6 +24,7 @@ struct Choice {
   std::vector<std::string> members;  // layers of the group
   std::vector<std::int64_t> tile_rows, tile_channels;
   std::vector<std::string> split;
+  std::vector<std::string> places;  // of operands, result and weights
   std::int64_t width = 0, height = 0;
   std::int64_t strips = 1;                        // of columns
   std::int64_t pixels_again = 0, macs_again = 0;  // made in more than one region of the group
@@ -70,6 +71,7 @@ Choice choice_of(const compiler::Compiled& compiled, const isa::ChipConfig& chip
     c.tile_rows = ints(view, "tile_rows");
     c.tile_channels = ints(view, "tile_channels");
     c.split = strings(view, "engine_split");
+    c.places = strings(view, "places");
     for (const std::int64_t cycles : ints(view, "estimated_cycles")) c.layer_cycles += cycles;
     const auto value = compiled.schedule_view.values.find(view.outputs.at(0));
     if (value == compiled.schedule_view.values.end() || !value->second.shape || value->second.shape->size() != 4)
@@ -100,6 +102,7 @@ json choice_json(const Choice& c) {
               {"tile_rows", c.tile_rows},
               {"tile_channels", c.tile_channels},
               {"engine_split", c.split},
+              {"places", c.places},
               {"layer_cycles", c.layer_cycles},
               {"strips", c.strips},
               {"again", {{"pixels", c.pixels_again}, {"macs", c.macs_again}}},
@@ -207,6 +210,7 @@ void print(const std::vector<Choice>& choices, const std::string& node) {
   std::printf("\ntile %s rows x %s channels; engines share by %s; about %lld cycles of the unit\n",
               list(chosen.tile_rows).c_str(), list(chosen.tile_channels).c_str(),
               chosen.split.empty() ? "-" : chosen.split.front().c_str(), static_cast<long long>(chosen.layer_cycles));
+  for (const std::string& place : chosen.places) std::printf("%s\n", place.c_str());
   if (chosen.strips > 1 || chosen.pixels_again > 0) {
     std::printf("regions: rows of each core, %lld strips of columns; halos make %lld of %lld pixels again: %lld MACs\n",
                 static_cast<long long>(chosen.strips), static_cast<long long>(chosen.pixels_again),

@@ -81,6 +81,8 @@ TEST_F(Choices, ExplainPricesTheOtherChoices) {
   EXPECT_EQ(choices[0].at("choice"), "chosen");
   EXPECT_EQ(choices[0].at("unit"), "conv");
   EXPECT_FALSE(choices[0].at("tile_rows").empty());
+  const std::string places = choices[0].at("places").dump();
+  for (const char* part : {"reads ", "writes ", "weights: loaded"}) EXPECT_NE(places.find(part), std::string::npos);
   for (const json& choice : choices) {
     if (choice.contains("refused")) continue;
     EXPECT_GT(choice.at("predicted").at("cycles").get<std::int64_t>(), 0);

@@ -62,6 +62,7 @@ class TwoLayers {
       return std::nullopt;
     }
     peak_lines = walk.sram_peak_lines;
+    notes = walk.notes;
     return walk.cost();
   }
   /// With this many rows.
@@ -83,6 +84,7 @@ class TwoLayers {
   Constants constants;
   int root = -1;
   std::int64_t peak_lines = 0;  // of the last walk
+  std::vector<LayerNote> notes;
 
  private:
   UnitCost cost_;
@@ -146,6 +148,25 @@ TEST(KeptRows, TilesAreCutWhereRowsEnd) {
   EXPECT_EQ(kept->stored_from, 5);
 }
 
+TEST(Places, SayWhatStaysAndWhatMoves) {
+  TwoLayers net(kWindow3, true);
+  ASSERT_TRUE(net.bytes_with(7));
+  const std::string& middle = net.graph.roots[static_cast<std::size_t>(net.root)].name;
+  const std::string rows = middle + ": rows 0..6 of 20 in SRAM, rows from 5 in DRAM, a line buffer of ";
+  ASSERT_EQ(net.notes.size(), 2U);
+  EXPECT_EQ(net.notes[0].places.at(1), "writes " + rows + "1 rows, stored");
+  EXPECT_EQ(net.notes[1].places.at(0), "reads " + rows + "3 rows, loaded");
+  EXPECT_EQ(net.notes[1].places.at(2), "weights: loaded once, from the first chunk to the last in SRAM");
+  net.choices.spilled[static_cast<std::size_t>(net.root)] = false;
+  ASSERT_TRUE(net.cost_of(net.choices));
+  EXPECT_EQ(net.notes[1].places.at(0), "reads " + middle + ": all of it in SRAM");
+  net.choices.groups.clear();
+  net.choices.spilled[static_cast<std::size_t>(net.root)] = true;
+  ASSERT_TRUE(net.cost_of(net.choices));
+  EXPECT_EQ(net.notes[1].places.at(0), "reads " + middle + ": tile by tile through DRAM");
+  EXPECT_NE(net.notes[0].places.at(0).find("from an image"), std::string::npos);
+}
+
 /// Both layers as one group, the second's weights streamed in `parts` (0: they stay).
 std::int64_t streamed_bytes(TwoLayers& net, std::int64_t steps, std::int64_t parts) {
   GroupPlan both;
@@ -179,6 +200,7 @@ TEST(StreamedWeights, TakeTheRoomOfAPart) {
   streamed_bytes(net, 4, 2);
   const std::int64_t all = net.constants.layers[1].layout->sram_bytes() / net.chip.sram.line_bytes;
   EXPECT_EQ(net.peak_lines, whole - all / 2);
+  EXPECT_EQ(net.notes[1].places.back(), "weights: 2 parts, loaded for each of 4 chunks");
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+// Where a layer's operands, result and weights lay while it ran, in words: the part of Walk that explains it.
+#include <algorithm>
+
+#include "compiler/schedule/walk.hpp"
+#include "hw/common/error.hpp"
+
+namespace tessera::compiler {
+
+/// "image by REORDER, ...": how rows of an imported map came from DRAM.
+std::string Walk::import_text(int index) const {
+  const Root& root = graph_.roots[static_cast<std::size_t>(index)];
+  const RootState& state = roots_[static_cast<std::size_t>(index)];
+  const DramMap map = source_of(root, {});
+  const ImportPlan plan = import_plan(root, !map.nhwc, chip_, cost_.dram_bytes_per_cycle());
+  std::string text = "from an image";
+  if (state.by_reorder) {
+    text += detail::concat(", raw rows of ", plan.channels, " channels x ", plan.columns,
+                           " columns a line that REORDER lays");
+  }
+  if (state.by_load) text += detail::concat(state.by_reorder ? ", some" : ", laid", " by LOAD pixel by pixel");
+  if (root.columns > 1) text += detail::concat(", ", root.columns, " columns as channels of a pixel");
+  return text;
+}
+
+/// `buffers`: of the layer's group.
+std::string Walk::place_text(int index, const std::vector<LineBuffer>& buffers) const {
+  const Root& root = graph_.roots[static_cast<std::size_t>(index)];
+  if (resident(index)) return "all of it in SRAM";
+  const KeptRows& rows = kept(index);
+  std::string text;
+  if (rows.rows > 0) {
+    text = detail::concat("rows 0..", rows.rows - 1, " of ", root.shape.h, " in SRAM, ");
+    if (rows.stored_from < root.shape.h) text += detail::concat("rows from ", rows.stored_from, " in DRAM, ");
+  }
+  const auto buffer =
+      std::find_if(buffers.begin(), buffers.end(), [&](const LineBuffer& b) { return b.root == index; });
+  if (buffer == buffers.end()) return text + "tile by tile through DRAM";
+  text += detail::concat("a line buffer of ", buffer->rows, " rows");
+  if (buffer->map.columns.count() < root.shape.w) {
+    text += detail::concat(" x ", buffer->map.columns.count(), " columns");
+  }
+  if (buffer->streamed) text += ", loaded";
+  if (buffer->leaves && !buffer->streamed) text += ", stored";
+  return text;
+}
+
+std::vector<std::string> Walk::places(int id, const std::vector<LineBuffer>& buffers) const {
+  const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
+  std::vector<std::string> out;
+  for (const int t : l.inputs) {
+    const int index = graph_.values[static_cast<std::size_t>(t)].root;
+    const Root& root = graph_.roots[static_cast<std::size_t>(index)];
+    const std::string from = root.imported ? import_text(index) + "; " : "";
+    out.push_back("reads " + root.name + ": " + from + place_text(index, buffers));
+  }
+  out.push_back("writes " + graph_.roots[static_cast<std::size_t>(l.output_root)].name + ": " +
+                place_text(l.output_root, buffers));
+  return out;
+}
+
+}  // namespace tessera::compiler
