@@ -26,12 +26,34 @@ std::int64_t useful_work(const isa::Instruction& instruction) {
   return semantics::useful_macs(instruction);
 }
 
+/// By layer: of the MACs that its instructions stand for, the part that the model has. Halos that regions of a fusion
+/// group make again are no useful MACs, nor are zeros in a kernel on columns as channels.
+std::vector<double> useful_shares(const isa::Program& program) {
+  std::vector<std::int64_t> made(std::size_t{1} << 16, 0);  // assembled programs know no layers
+  for (const isa::Section& section : program.sections) {
+    for (const isa::QueueStream& stream : section.streams) {
+      isa::for_each_instruction(stream, [&](const isa::Instruction& instruction, std::size_t, std::size_t) {
+        made[instruction.header.layer] += semantics::useful_macs(instruction);
+      });
+    }
+  }
+  std::vector<double> shares(made.size(), 1.0);
+  for (std::size_t i = 0; i < program.layers.size(); ++i) {
+    const std::int64_t useful = program.layers[i].macs_useful;
+    if (useful > 0 && made[i] > useful) shares[i] = static_cast<double>(useful) / static_cast<double>(made[i]);
+  }
+  return shares;
+}
+
 void count_useful_work(const ReportInput& in, Attribution& out) {
+  const std::vector<double> shares = useful_shares(in.program);
   for (const isa::Section& section : in.program.sections) {
     for (const isa::QueueStream& stream : section.streams) {
       std::int64_t sum = 0;
       isa::for_each_instruction(stream, [&](const isa::Instruction& instruction, std::size_t, std::size_t) {
-        sum += useful_work(instruction);
+        const std::int64_t work = useful_work(instruction);
+        const double share = semantics::useful_macs(instruction) > 0 ? shares[instruction.header.layer] : 1.0;
+        sum += share < 1.0 ? static_cast<std::int64_t>(share * static_cast<double>(work)) : work;
       });
       out.useful_work[unit_name(in.chip, stream.core, stream.queue)] += sum * in.frames;
     }

@@ -169,6 +169,14 @@ TEST(Report, UtilisationIsUsefulMacsOverLaneCycles) {
   EXPECT_DOUBLE_EQ(report.at("utilization").at("load").get<double>(), 128.0 / (100.0 * 8));
 }
 
+TEST(Report, MacsThatAreMadeAgainAreNotUseful) {
+  HandMadeRun run;  // 120 MACs a layer
+  run.program.layers[0].macs_useful = 90;
+  run.program.layers[1].macs_useful = 120;
+  const nlohmann::json report = build_report(run.input());
+  EXPECT_DOUBLE_EQ(report.at("utilization").at("conv0").get<double>(), 210.0 / (100.0 * 4 * 4 * 2));
+}
+
 TEST(Report, SummaryNamesTheRunItsStallsAndItsFloor) {
   const std::string text = summary_text(build_report(HandMadeRun().input()));
   for (const char* part : {"made by hand on tiny", "semaphore.load 12.0 %", "moved 384, compulsory 120", "second"}) {
