@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hw/common/error.hpp"
+#include "hw/common/units.hpp"
 #include "runtime/command/command.hpp"
 #include "runtime/report/limits.hpp"
 #include "runtime/session/front_end.hpp"
@@ -158,6 +159,12 @@ class Explainer {
       other.tiles.push_back(chosen.layer + "=" + std::to_string(rows) + "x" + std::to_string(chosen.width));
       all.push_back(attempt(other, "--tile of " + std::to_string(rows) + " rows"));
     }
+    if (const std::int64_t columns = half_width(chosen); columns > 0) {
+      other = fused();
+      other.tiles.push_back(chosen.layer + "=" + std::to_string(chosen.tile_rows.front()) + "x" +
+                            std::to_string(columns));
+      all.push_back(attempt(other, "--tile of " + std::to_string(columns) + " columns"));
+    }
     other = fused();
     other.keep.push_back(chosen.layer);
     all.push_back(attempt(other, "--keep"));
@@ -193,6 +200,15 @@ class Explainer {
       }
     }
     return out;
+  }
+
+  /// Half as wide as the chosen strips, from a line on; 0: no narrower ones.
+  [[nodiscard]] std::int64_t half_width(const Choice& chosen) const {
+    if (chosen.width <= 0 || chosen.tile_rows.empty()) return 0;
+    const isa::ChipConfig& chip = prepared_.chip;
+    const std::int64_t pixels = chip.sram.line_bytes / chip.layout.channel_block;
+    const std::int64_t columns = round_up(ceil_div(chosen.width, 2 * chosen.strips), pixels);
+    return columns < chosen.width ? columns : 0;
   }
 
   ModelOptions model_;

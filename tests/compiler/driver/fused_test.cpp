@@ -77,6 +77,7 @@ TEST(Fused, RandomGraphsWithRowsThatStayComputeTheGraph) {
       ScheduleOptions options;
       options.fused = fused;
       options.rows_stay = RowsStay::if_fewer_bytes;
+      if (seed % 4 == 1) options.fusion.strips = 3;
       try {
         const Schedule schedule = make_schedule(graph, chip, options);
         with_rows += std::any_of(schedule.notes.begin(), schedule.notes.end(),
@@ -199,6 +200,7 @@ TEST(Fused, ForcedStripsComputeTheGraph) {
     const QGraph graph = testing::random_graph(seed, 23);
     CompileOptions options;
     options.fusion.strips = 2 + static_cast<std::int64_t>(seed % 5);
+    options.fusion.weights_stay = seed % 6 != 0;
     try {
       const Compiled made = compile(graph, chip, options);
       testing::expect_program_computes(graph, made.program, chip, testing::random_inputs(graph, seed + 1000), seed);
