@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "compiler/emit/dma_stream.hpp"
 #include "isa/semantics/dma.hpp"
@@ -9,8 +10,8 @@
 namespace tessera::compiler {
 namespace {
 
-constexpr double kRequestBytes = 64;  // hw/models/dram: the DRAM moves whole ones
-constexpr int kAnswered = -1;         // tag of bytes that nobody waits for
+constexpr std::int64_t kRequestBytes = 64;  // hw/models/dram: the DRAM moves whole ones
+constexpr int kAnswered = -1;               // tag of bytes that nobody waits for
 
 /// What an instruction asks of the machine.
 struct DmaWork {
@@ -21,19 +22,18 @@ struct DmaWork {
 
 DmaWork work_of(const semantics::DmaShape& shape, const isa::ChipConfig& chip) {
   DmaWork out;
-  const auto beat = static_cast<double>(chip.axi.data_bytes);
+  const std::int64_t beat = chip.axi.data_bytes;
   const auto line = static_cast<std::int64_t>(chip.sram.line_bytes);
   const auto rows = static_cast<double>(shape.count[0] * shape.count[1] * shape.count[2]);
-  const auto bytes = static_cast<double>(shape.row_bytes);
-  // Rows that begin anywhere touch, on average, one unit more than their length says, less one byte.
-  const auto covered = [&](double unit) {
+  // Units that a row touches; rows that begin in different places of a unit: the mean over these places.
+  const auto covered = [&](std::int64_t unit) {
+    std::int64_t grain = unit;
     for (int d = 0; d < 3; ++d) {
-      if (shape.count[d] > 1 && std::fmod(static_cast<double>(shape.dram_stride[d]), unit) != 0) {
-        return (bytes - 1) / unit + 1;
-      }
+      if (shape.count[d] > 1) grain = std::gcd(grain, shape.dram_stride[d]);
     }
-    const double phase = std::fmod(static_cast<double>(shape.dram_offset), unit);
-    return std::ceil((phase + bytes) / unit);
+    const std::int64_t bytes = round_up(shape.dram_offset % grain + shape.row_bytes, grain);
+    if (grain == unit) return static_cast<double>(ceil_div(shape.dram_offset % unit + shape.row_bytes, unit));
+    return static_cast<double>(bytes + unit - grain) / static_cast<double>(unit);
   };
   out.requests = rows * covered(kRequestBytes);
   out.beats = rows * covered(beat);
@@ -118,11 +118,11 @@ void DmaLane::start_nop(int tag, Cycles n, Cycles cycles) {
   flight_.push_back(flight);
 }
 
-void DmaLane::served(int tag, double time) {
+void DmaLane::served(int tag, double time, Cycles behind) {
   if (tag == kAnswered) return;
   const auto at = std::find_if(flight_.begin(), flight_.end(), [&](const Flight& f) { return f.tag == tag; });
   const Cycles latency = load_ ? times_.read : times_.write;
-  const Cycles done = std::max(static_cast<Cycles>(std::ceil(time)) + latency, at->least) + 1;
+  const Cycles done = std::max(static_cast<Cycles>(std::ceil(time)) + latency, at->least) + behind + 1;
   at->finish = last_finish_ = std::max(done, last_finish_ + 1);
 }
 

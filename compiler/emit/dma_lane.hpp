@@ -25,7 +25,8 @@ class DmaLane {
   [[nodiscard]] Cycles next_ready(Cycles n, const MemoryFlow& memory) const;
   void start(int tag, Cycles n, const isa::Body& work, MemoryFlow& memory);
   void start_nop(int tag, Cycles n, Cycles cycles);
-  void served(int tag, double time);
+  /// `behind`: lines that the SRAM side still has to move because it was refused.
+  void served(int tag, double time, Cycles behind);
   /// Finish of the oldest instruction, if its bytes have been served; else kNever.
   [[nodiscard]] Cycles finish() const;
   [[nodiscard]] bool idle() const { return flight_.empty(); }

@@ -9,6 +9,7 @@ namespace tessera::compiler {
 namespace {
 
 constexpr double kRequestBytes = 64;  // hw/models/dram
+constexpr int kManagers = 3;          // of a core
 
 }  // namespace
 
@@ -18,11 +19,11 @@ MemoryTimes MemoryTimes::from(const isa::ChipConfig& chip) {
   const bool fixed = chip.dram.device == "fixed";
   if (fixed) {
     const auto pipe = static_cast<double>(chip.dram.fixed_bytes_per_cycle);
-    out.bytes_per_cycle = pipe > 0 ? pipe : 3 * out.port_bytes * static_cast<double>(chip.cores);
+    out.bytes_per_cycle = pipe > 0 ? pipe : kManagers * out.port_bytes * static_cast<double>(chip.cores);
     out.read = out.write = chip.dram.fixed_latency_cycles;
     return out;
   }
-  out.bytes_per_cycle = hw::StreamRate::from(chip, 2).sustained();
+  out.bytes_per_cycle = hw::StreamRate::from(chip, kManagers).sustained();
   const dram::DramConfig config = hw::MemoryConfig::from(chip, 1).dram();
   const dram::Timings& t = config.channel.device.t;
   const double cycles_per_clock = static_cast<double>(chip.dram.tck_fs) * static_cast<double>(chip.clock_hz) * 1e-15;

@@ -13,9 +13,6 @@
 namespace tessera::compiler {
 namespace {
 
-// Lines that a stream may be behind its pace before the rest is forgotten (it was not stepped, or was refused long).
-constexpr std::int64_t kLinesHeld = 4;
-
 std::unique_ptr<hw::AccessPlan> make_plan(const isa::Body& work, const isa::ChipConfig& chip) {
   if (const auto* conv = std::get_if<isa::Conv>(&work)) return hw::make_conv_plan(*conv, chip);
   if (const auto* gemm = std::get_if<isa::Gemm>(&work)) return hw::make_gemm_plan(*gemm, chip);
@@ -46,35 +43,53 @@ void Scratchpad::start(int queue, Cycles n, const isa::Body& work) {
 
 void Scratchpad::begin_stream(int queue, const DmaStream& walk) {
   Stream& stream = streams_[static_cast<std::size_t>(queue)];
+  // What the instruction before is behind comes first.
+  const std::int64_t behind = std::max<std::int64_t>(stream.behind - (at_ - stream.known), 0);
   stream = {};
   stream.active = true;
   stream.walk = walk;
+  stream.moved = -behind;
+  stream.known = at_;
   sorted_ = false;
 }
 
 void Scratchpad::pace_stream(int queue, double at, double per_cycle) {
   Stream& stream = streams_[static_cast<std::size_t>(queue)];
+  catch_up(stream, static_cast<std::int64_t>(at));
   stream.at = at;
   stream.per_cycle = per_cycle;
-  stream.moved = std::max(stream.moved, static_cast<std::int64_t>(at) - kLinesHeld);
 }
 
-void Scratchpad::end_stream(int queue) {
+std::int64_t Scratchpad::end_stream(int queue) {
   Stream& stream = streams_[static_cast<std::size_t>(queue)];
-  if (stream.active) sorted_ = false;
+  if (!stream.active) return 0;
+  sorted_ = false;
   stream.active = false;
+  const std::int64_t last = stream.walk.lines() - 1;  // comes now
+  catch_up(stream, last);
+  stream.behind = std::max<std::int64_t>(last - stream.moved, 0);
+  return stream.behind;
+}
+
+/// Cycles in which nobody was stepped beside it: a line in each, as far as `due`.
+void Scratchpad::catch_up(Stream& stream, std::int64_t due) const {
+  stream.moved = std::max(stream.moved, std::min(due, stream.moved + at_ - stream.known));
+  stream.known = at_;
 }
 
 /// Where the stream asks in this cycle, 0 if it does not.
 BankMask Scratchpad::next_bank(Stream& stream) {
   if (!stream.active) return 0;
+  stream.at += stream.per_cycle * static_cast<double>(at_ - stream.known);
+  catch_up(stream, static_cast<std::int64_t>(stream.at));
   if (stream.moved >= stream.walk.lines()) {
     stream.active = sorted_ = false;
     return 0;
   }
   stream.at += stream.per_cycle;
+  ++stream.known;
   if (static_cast<double>(stream.moved + 1) > stream.at) return 0;
-  return stream.walk.bank_of(stream.moved);
+  return stream.walk.bank_of(std::max<std::int64_t>(stream.moved, 0));
 }
 
 Cycles Scratchpad::finish_of(int queue) const {
@@ -108,11 +123,6 @@ Cycles Scratchpad::first_known_finish() {
     if (busy(q) && known) first = std::min(first, finish_of(q));
   }
   return first;
-}
-
-bool Scratchpad::stepping() {
-  if (!sorted_) sort_units();
-  return shared_ != 0;
 }
 
 Cycles Scratchpad::run(Cycles until) {

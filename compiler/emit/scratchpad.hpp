@@ -1,6 +1,6 @@
 // The compute units of a core and their SRAM banks: the units' own clocked cores (hw/models/unit) and arbiter
 // (hw/models/sram), stepped only while they may meet another in a bank. LOAD and STORE ask for a line whenever their
-// pace, which others set, says so; a refusal does not slow them, their buffers see to that.
+// pace, which others set, says so, and again in the next cycle when refused.
 #pragma once
 
 #include <array>
@@ -25,14 +25,15 @@ class Scratchpad {
   /// LOAD or STORE (`queue`) begins to move the lines of an instruction; `per_cycle` of them a cycle from `at` on.
   void begin_stream(int queue, const DmaStream& walk);
   void pace_stream(int queue, double at, double per_cycle);
-  void end_stream(int queue);
+  /// Returns the lines that it is behind.
+  std::int64_t end_stream(int queue);
   [[nodiscard]] std::int64_t stream_lines(int queue) const {
     return streams_[static_cast<std::size_t>(queue)].walk.lines();
   }
   /// When the first unit finishes that is not stepped; kNever: none.
   [[nodiscard]] Cycles first_known_finish();
-  /// Are there units to step?
-  [[nodiscard]] bool stepping();
+  /// Are there units to step? As first_known_finish() found.
+  [[nodiscard]] bool stepping() const { return shared_ != 0; }
   /// Did a stepped unit reach its end?
   [[nodiscard]] bool finished() const { return finished_; }
   /// Runs to `until`, which no known finish precedes, or to the first cycle before it in which a stepped unit finishes.
@@ -45,11 +46,14 @@ class Scratchpad {
     bool active = false;
     DmaStream walk;
     double at = 0, per_cycle = 0;  // lines
-    std::int64_t moved = 0;        // granted
+    std::int64_t moved = 0;        // granted; negative: lines of the instruction before
+    std::int64_t behind = 0;       // lines that it was behind when it ended
+    Cycles known = 0;              // both are of the beginning of this cycle
   };
   void sort_units();
   [[nodiscard]] Cycles finish_of(int queue) const;
   [[nodiscard]] BankMask next_bank(Stream& stream);
+  void catch_up(Stream& stream, std::int64_t due) const;
   const isa::ChipConfig& chip_;
   std::array<Stream, 2> streams_;
   std::array<hw::RigidUnit, hw::kSramPorts> units_;

@@ -103,10 +103,11 @@ void SectionRun::serve_memory(Cycles n) {
         break;
       }
       case 1:
-        core.load.served(s.tag, s.time);
+        core.load.served(s.tag, s.time, s.tag == core.loading ? core.units.end_stream(kLoad) : 0);
+        core.loading = kNoTag;
         break;
       default:
-        core.store.served(s.tag, s.time);
+        core.store.served(s.tag, s.time, 0);
         break;
     }
   }
@@ -186,7 +187,7 @@ void SectionRun::pace_loads() {
     const int tag = front ? front->tag : kNoTag;
     if (tag != core.loading) {
       core.loading = tag;
-      front ? core.units.begin_stream(kLoad, stream_of(tag)) : core.units.end_stream(kLoad);
+      if (front) core.units.begin_stream(kLoad, stream_of(tag));
     }
     if (!front) continue;
     const auto lines = static_cast<double>(core.units.stream_lines(kLoad));

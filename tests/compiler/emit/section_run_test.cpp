@@ -174,6 +174,21 @@ TEST(SectionRun, ALoadTakesLinesOfTheBankThatAUnitReads) {
   EXPECT_NEAR(static_cast<double>(together - apart), expected, 0.1 * expected);
 }
 
+TEST(SectionRun, ALoadOfALineACycleIsSlowedByAUnitInItsBank) {
+  const auto end_of = [](std::int64_t copy_from) {
+    Section s({"dram.channels=16"});
+    isa::Load load = std::get<isa::Load>(dma<isa::Load>(16000, 0, 65536));  // 500 groups, each in a line of its own
+    load.group_bytes = 32;
+    load.group_stride = 128;
+    s.add(kGemm, nullptr, 1).signals = {{0, 1}, {1, 1}};
+    s.instructions.back().nop_cycles = 1000;
+    s.add(kLoad, load).waits = {{0, 1}};
+    s.add(kEdp, copy(copy_from, 2 * kBank)).waits = {{1, 1}};
+    return s.run()[1];
+  };
+  EXPECT_NEAR(static_cast<double>(end_of(0) - end_of(kBank)), kLines, 0.05 * kLines);
+}
+
 TEST(SectionRun, AStoreReadsALineACycleUntilItsBufferIsFull) {
   const Cycles apart = copy_beside<isa::Store>(kStore, 12800, 5 * kBank);
   const Cycles together = copy_beside<isa::Store>(kStore, 12800, 32768);
