@@ -36,10 +36,10 @@ struct Prediction {
   double cycles = 0, bytes = 0, compulsory = 0;
 };
 
-std::optional<Prediction> predict(const QGraph& graph, const isa::ChipConfig& chip, ScheduleOptions options) {
+std::optional<Prediction> predict(const QGraph& graph, ScheduleOptions options, UnitCost& cost) {
   options.timing_only = true;
   try {
-    const isa::Program program = emit(make_schedule(graph, chip, options), chip, {});
+    const isa::Program program = emit(make_schedule(graph, options, cost), cost.chip(), {});
     return Prediction{static_cast<double>(program.predicted.cycles), static_cast<double>(program.predicted.dram_bytes),
                       static_cast<double>(program.compulsory_read + program.compulsory_write)};
   } catch (const UserError&) {
@@ -48,11 +48,11 @@ std::optional<Prediction> predict(const QGraph& graph, const isa::ChipConfig& ch
 }
 
 /// Rows of maps that stay where there is room save bytes; where they cost cycles they do not stay.
-void keep_rows_if_better(const QGraph& graph, const isa::ChipConfig& chip, RowsStay wanted, ScheduleOptions& options,
-                         std::optional<Prediction>& prediction) {
+void keep_rows_if_better(const QGraph& graph, RowsStay wanted, ScheduleOptions& options,
+                         std::optional<Prediction>& prediction, UnitCost& cost) {
   ScheduleOptions other = options;
   other.rows_stay = wanted;
-  const auto kept = predict(graph, chip, other);
+  const auto kept = predict(graph, other, cost);
   if (!kept || !prediction || kept->cycles > prediction->cycles || kept->bytes >= prediction->bytes) return;
   prediction = kept;
   options = other;
@@ -66,15 +66,16 @@ bool better(const Prediction& fused, const Prediction& layer) {
 }  // namespace
 
 Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options) {
+  UnitCost cost(chip);
   ScheduleOptions layer = options;
   layer.fused = false;
   layer.rows_stay = RowsStay::never;
-  auto by_layer = predict(graph, chip, layer);
-  keep_rows_if_better(graph, chip, options.rows_stay, layer, by_layer);
-  if (!options.fused) return make_schedule(graph, chip, layer);
+  auto by_layer = predict(graph, layer, cost);
+  keep_rows_if_better(graph, options.rows_stay, layer, by_layer, cost);
+  if (!options.fused) return make_schedule(graph, layer, cost);
   const bool forced = options.fusion.strips > 0;
   const bool batch = !graph.inputs.empty() && graph.tensors[static_cast<std::size_t>(graph.inputs[0])].shape[0] > 1;
-  const double byte_cycles = (batch ? kBatchByteShare : kByteShare) / UnitCost(chip).dram_bytes_per_cycle();
+  const double byte_cycles = (batch ? kBatchByteShare : kByteShare) / cost.dram_bytes_per_cycle();
   const auto worth = [&](const Prediction& p) { return p.cycles + byte_cycles * p.bytes; };
   std::optional<Prediction> best;
   ScheduleOptions chosen = layer;
@@ -84,7 +85,7 @@ Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const
     candidate.fusion.byte_share = search.share * options.fusion.byte_share;
     candidate.fusion.import_wait = search.wait;
     candidate.fusion.cut_columns = search.strips;
-    const auto p = predict(graph, chip, candidate);
+    const auto p = predict(graph, candidate, cost);
     if (!p || (!forced && by_layer && !better(*p, *by_layer)) || (best && worth(*best) <= worth(*p))) return;
     best = p;
     chosen = candidate;
@@ -97,8 +98,8 @@ Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const
     for (const Search& search : kStripSearches) attempt(search);
   }
   if (!best && !by_layer) chosen = options;  // its objection
-  if (best) keep_rows_if_better(graph, chip, options.rows_stay, chosen, best);
-  return make_schedule(graph, chip, chosen);
+  if (best) keep_rows_if_better(graph, options.rows_stay, chosen, best, cost);
+  return make_schedule(graph, chosen, cost);
 }
 
 }  // namespace tessera::compiler

@@ -28,8 +28,8 @@ constexpr int kMostFailures = 8;   // of a layer's plan to fragmentation, before
 
 class Maker {
  public:
-  Maker(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options)
-      : graph_(graph), chip_(chip), options_(options), cost_(chip) {}
+  Maker(const QGraph& graph, const ScheduleOptions& options, UnitCost& cost)
+      : graph_(graph), chip_(cost.chip()), options_(options), cost_(cost) {}
 
   Schedule make() {
     // A node that finds no place in SRAM makes other layers: begin anew with it in DRAM, or on another unit.
@@ -437,7 +437,7 @@ class Maker {
   const isa::ChipConfig& chip_;
   ScheduleOptions options_;
   LayerGraph layers_;
-  UnitCost cost_;
+  UnitCost& cost_;
   Constants constants_;
   std::vector<GroupPlan> groups_;  // fused
   Schedule out_;
@@ -447,7 +447,12 @@ class Maker {
 }  // namespace
 
 Schedule make_schedule(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options) {
-  return Maker(graph, chip, options).make();
+  UnitCost cost(chip);
+  return make_schedule(graph, options, cost);
+}
+
+Schedule make_schedule(const QGraph& graph, const ScheduleOptions& options, UnitCost& cost) {
+  return Maker(graph, options, cost).make();
 }
 
 }  // namespace tessera::compiler

@@ -29,5 +29,7 @@ struct ScheduleOptions {
 
 /// UserError: what does not fit, with the layer, the operands' sizes and the chip's SRAM.
 [[nodiscard]] Schedule make_schedule(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options);
+/// `cost`: of the chip; it remembers what other schedules of the graph have asked.
+[[nodiscard]] Schedule make_schedule(const QGraph& graph, const ScheduleOptions& options, UnitCost& cost);
 
 }  // namespace tessera::compiler

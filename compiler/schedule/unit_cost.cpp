@@ -82,7 +82,10 @@ std::optional<Cycles> UnitCost::choose(isa::Conv& conv) {
   auto found = known_.find(key);
   if (found == known_.end()) found = known_.emplace(key, search(conv)).first;
   const Choice& best = found->second;
-  if (!best.legal) return std::nullopt;
+  if (!best.legal) {
+    why_ = best.why;
+    return std::nullopt;
+  }
   put(conv.pixel_shape, best.shape);
   put(conv.gx, best.gx);
   put(conv.gy, best.gy);
@@ -118,7 +121,7 @@ UnitCost::Choice UnitCost::search(isa::Conv conv) {
           put(conv.gy, heights[i]);
           conv.order = isa::ConvOrder::pixels_outer;
           if (const auto objection = hw::conv_check(conv, chip_)) {
-            if (!best.legal) why_ = *objection;
+            if (!best.legal) best.why = *objection;
             continue;  // a lower tile may fit the window
           }
           for (const isa::ConvOrder order : {isa::ConvOrder::pixels_outer, isa::ConvOrder::channels_outer}) {
@@ -130,7 +133,7 @@ UnitCost::Choice UnitCost::search(isa::Conv conv) {
                                  kPortLine * static_cast<double>(ports.window_lines + ports.weight_lines);
             if (best.legal && worth >= least) continue;
             least = worth;
-            best = {true, cost.cycles, static_cast<std::int64_t>(shape), gx, heights[i], t, order, ports};
+            best = {true, cost.cycles, static_cast<std::int64_t>(shape), gx, heights[i], t, order, ports, {}};
           }
           break;  // smaller tiles of the same width and channels only add phases
         }

@@ -55,6 +55,7 @@ class UnitCost {
     std::int64_t shape = 0, gx = 1, gy = 1, t = 1;
     isa::ConvOrder order = isa::ConvOrder::pixels_outer;
     ConvPorts ports;
+    std::string why;  // it is not legal
   };
   using Key = std::array<std::int32_t, 17>;
   [[nodiscard]] static Key key_of(const isa::Conv& conv);
