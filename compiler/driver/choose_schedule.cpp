@@ -27,7 +27,7 @@ struct Search {
 };
 constexpr Search kSearches[] = {{1.0, kImportWaits[0], false}, {1.0, kImportWaits[1], false}};
 constexpr Search kBatchSearches[] = {{0.1, kImportWaits[0], false}, {0.1, kImportWaits[1], false}};
-// Strips buy bytes with cycles: for different prices of a byte.
+// Strips buy bytes with cycles: for different prices of a byte, never more bytes than without them.
 constexpr Search kStripSearches[] = {{1.0, kImportWaits[0], true}, {0.3, kImportWaits[0], true}};
 constexpr double kFewBytes = 1.05;  // of the compulsory ones, from which strips are tried
 
@@ -81,12 +81,14 @@ Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const
   ScheduleOptions chosen = layer;
   ScheduleOptions candidate = options;
   candidate.rows_stay = RowsStay::never;
+  double most_bytes = 0;  // 0: any
   const auto attempt = [&](const Search& search) {
     candidate.fusion.byte_share = search.share * options.fusion.byte_share;
     candidate.fusion.import_wait = search.wait;
     candidate.fusion.cut_columns = search.strips;
     const auto p = predict(graph, candidate, cost);
-    if (!p || (!forced && by_layer && !better(*p, *by_layer)) || (best && worth(*best) <= worth(*p))) return;
+    if (!p || (most_bytes > 0 && p->bytes > most_bytes)) return;
+    if ((!forced && by_layer && !better(*p, *by_layer)) || (best && worth(*best) <= worth(*p))) return;
     best = p;
     chosen = candidate;
   };
@@ -95,6 +97,7 @@ Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const
   if (batch) {
     for (const Search& search : kBatchSearches) attempt(search);
   } else if (so_far.bytes == 0 || so_far.bytes > kFewBytes * so_far.compulsory) {
+    most_bytes = so_far.bytes;
     for (const Search& search : kStripSearches) attempt(search);
   }
   if (!best && !by_layer) chosen = options;  // its objection
