@@ -5,7 +5,7 @@
 namespace tessera::compiler {
 namespace {
 
-constexpr int kMostWalks = 300;
+constexpr int kMostWalks = 120;
 constexpr std::size_t kParts = 4;  // of the most rows that find room
 
 class RowKeeper {
@@ -61,10 +61,14 @@ class RowKeeper {
     const auto fit = [&](std::size_t index) {
       choices_.kept[static_cast<std::size_t>(map.root)] = legal[index];
       ++walks_;
+      const std::vector<int> fragmentation = choices_.fragmentation;
       const auto cost = cost_of_(choices_);
-      if (cost && cost->bytes < least_.bytes && (when_ == RowsStay::if_fewer_bytes || cost->cycles <= least_.cycles)) {
+      const bool slower = when_ == RowsStay::if_cheaper && cost && cost->cycles > least_.cycles;
+      if (cost && cost->bytes < least_.bytes && !slower) {
         least_ = *cost;
         best = legal[index];
+      } else {
+        choices_.fragmentation = fragmentation;
       }
       return cost.has_value();
     };

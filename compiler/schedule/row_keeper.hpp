@@ -10,8 +10,8 @@
 
 namespace tessera::compiler {
 
-/// What a walk with these choices costs; nothing: no room.
-using WalkCost = std::function<std::optional<Walk::Cost>(const WalkChoices&)>;
+/// What a walk with these choices costs; nothing: no room. Notes in them where it met a fragmented SRAM.
+using WalkCost = std::function<std::optional<Walk::Cost>(WalkChoices&)>;
 
 /// Fills choices.kept.
 void fill_sram(const LayerGraph& graph, const isa::ChipConfig& chip, const WalkCost& cost_of, RowsStay when,

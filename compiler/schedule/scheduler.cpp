@@ -24,6 +24,7 @@ constexpr double kLeastMargin = 0.02;  // of the SRAM, that a search leaves free
 constexpr double kMarginStep = 0.04;   // more of it for layers that found no room
 constexpr int kMostSearches = 24;
 constexpr int kLastFailures = 24;  // the same, when none is left to spill
+constexpr int kMostTries = 2;      // of a walk in which rows of a map stay
 constexpr int kMostFailures = 8;   // of a layer's plan to fragmentation, before a map is spilled for it
 
 class Maker {
@@ -172,16 +173,21 @@ class Maker {
     const bool whole_maps = !options_.fused || options_.fusion.whole_maps;
     if (options_.rows_stay == RowsStay::never || !whole_maps || chip_.cores > 1)
       return take_result(walk, choices.spilled);
-    const auto cost_of = [&](const WalkChoices& tried) -> std::optional<Walk::Cost> {
-      Walk trial = walk_with(tried);
-      try {
-        trial.run();
-      } catch (const NoRoom&) {
-        return std::nullopt;
-      } catch (const MoveThroughDram&) {
-        return std::nullopt;
+    const auto cost_of = [&](WalkChoices& tried) -> std::optional<Walk::Cost> {
+      for (int tries = 0; tries < kMostTries; ++tries) {
+        Walk trial = walk_with(tried);
+        try {
+          trial.run();
+          return trial.cost();
+        } catch (const NoRoom& no_room) {
+          int& met = tried.fragmentation[static_cast<std::size_t>(no_room.layer)];
+          if (no_room.planned && met >= kPackFrom) return std::nullopt;
+          met = std::max(met + 1, kPackFrom);
+        } catch (const MoveThroughDram&) {
+          return std::nullopt;
+        }
       }
-      return trial.cost();
+      return std::nullopt;
     };
     fill_sram(layers_, chip_, cost_of, options_.rows_stay, choices);
     Walk filled = walk_with(choices);

@@ -110,7 +110,7 @@ TEST(KeptRows, AsManyAsFindRoom) {
   std::int64_t before = 0;
   for (const std::int64_t bank : {256, 384, 512, 640}) {
     TwoLayers net(kWindow3, true, bank);
-    const auto cost_of = [&](const WalkChoices& tried) { return net.cost_of(tried); };
+    const auto cost_of = [&](WalkChoices& tried) { return net.cost_of(tried); };
     fill_sram(net.graph, net.chip, cost_of, RowsStay::if_fewer_bytes, net.choices);
     const std::int64_t rows = net.choices.kept[static_cast<std::size_t>(net.root)].rows;
     ASSERT_LT(rows, kRows) << bank;
