@@ -100,6 +100,16 @@ Schedule choose_schedule(const QGraph& graph, const isa::ChipConfig& chip, const
     most_bytes = so_far.bytes;
     for (const Search& search : kStripSearches) attempt(search);
   }
+  // Copies of weights take room that a group's buffers may want more.
+  if (best && candidate.copies) {
+    candidate = chosen;
+    candidate.copies = false;
+    const auto p = predict(graph, candidate, cost);
+    if (p && worth(*p) < worth(*best)) {
+      best = p;
+      chosen = candidate;
+    }
+  }
   if (!best && !by_layer) chosen = options;  // its objection
   if (best) keep_rows_if_better(graph, options.rows_stay, chosen, best, cost);
   return make_schedule(graph, chosen, cost);

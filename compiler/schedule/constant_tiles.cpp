@@ -74,7 +74,7 @@ Walk::ConstantTile Walk::load_constants(int id, std::uint8_t core, const LayerPl
   } else {
     load_weights(id, core, channels, tile);
   }
-  if (plan.split == EngineSplit::copied) copy_weights(id, core, tile);
+  if (copies_weights(plan.split)) copy_weights(id, core, tile);
   return tile;
 }
 

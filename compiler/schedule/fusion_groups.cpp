@@ -98,8 +98,8 @@ std::int64_t FusionSearch::constant_lines(int id) const {
 /// Of the other engines' copies of its weights.
 std::int64_t FusionSearch::copy_lines(const GroupPlan& plan, int id) {
   const Layer& l = layer(id);
-  if (plan.together == 1 || l.kind != LayerKind::conv) return 0;
-  if (member_split(plan, l, graph_, id, cost_) != EngineSplit::copied) return 0;
+  if (l.kind != LayerKind::conv) return 0;
+  if (!copies_weights(member_split(plan, l, graph_, id, cost_))) return 0;
   return (chip_.conv.engines - 1) *
          ceil_div(constants_.layers[static_cast<std::size_t>(id)].layout->sram_bytes(), chip_.sram.line_bytes);
 }

@@ -178,6 +178,8 @@ const std::vector<LayerPlan>& FusionSearch::plans(int id, const std::vector<bool
   const auto found = plans_.find({id, key});
   if (found != plans_.end()) return found->second;
   LayerSite site = layer_site(graph_, id, spilled, chip_.sram.banks * chip_.sram.size_bytes / chip_.sram.line_bytes);
+  // A layer alone that hands all over at its end looks cheaper than the group that would hide its neighbour.
+  site.vector_neighbours.clear();
   site.byte_cycles = options_.byte_share / cost_.dram_bytes_per_cycle();
   return plans_
       .emplace(LayerKey{id, key}, layer_plans(l, graph_, constants_.layers[static_cast<std::size_t>(id)], site, cost_))

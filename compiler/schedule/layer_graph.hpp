@@ -119,6 +119,7 @@ struct LayerGraph {
   std::vector<Image> images;
   std::vector<Layer> layers;
   bool halved = false;                    // maps lie so that two engines meet in few banks (map_order.hpp)
+  bool copies = false;                    // engines that take rows may have copies of the weights
   std::map<int, std::string> boundaries;  // layers that begin a section by the user's wish, and which (sections.hpp)
 };
 

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "compiler/schedule/import_plan.hpp"
-#include "compiler/schedule/map_order.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
 
@@ -15,17 +14,10 @@ namespace {
 constexpr double kTileOverhead = 60;
 constexpr double kIssueOverhead = 10;  // the part of it that the blocks' cost functions do not hold
 constexpr double kLoadOverhead = 50;
-constexpr double kRowsMeeting = 1.1;    // of the cycles of engines that share a tile by rows, bank conflicts included
-constexpr std::int64_t kCopyPart = 32;  // of the SRAM that weights take of which each engine has a copy
 // Share of the first piece's load and of a tile's time that is not hidden under a neighbour on the same unit.
 constexpr double kFirstPiece = 0.1;
 // Plans whose compute time is asked from the cost functions after the ranking by estimates.
 constexpr std::size_t kRefined = 16;
-
-/// Of the time that an image takes on one engine, what it counts where each engine has images of its own.
-double image_share(const Layer& layer, const isa::ChipConfig& chip) {
-  return static_cast<double>(engine_images(layer.out.n, chip)) / static_cast<double>(layer.out.n);
-}
 
 /// A plan and what its estimate is made of.
 struct Candidate {
@@ -44,6 +36,11 @@ class Planner {
     line_pixels_ = chip_.sram.line_bytes / cb_;
     in_row_lines_ = ceil_div(layer.in.w, line_pixels_);
     out_row_lines_ = ceil_div(layer.out.w, line_pixels_);
+    for (const int id : site.vector_neighbours) {
+      const Layer& other = graph.layers[static_cast<std::size_t>(id)];
+      vector_cycles_ += static_cast<double>(
+          other.out.n * cost.edp(edp_geometry(other, graph, {0, {0, other.out.h}, {0, other.out.c}})));
+    }
   }
 
   std::vector<LayerPlan> plans() {
@@ -165,12 +162,20 @@ class Planner {
     if (!site_.streams()) {
       // Only constants are loaded, whatever the plan, and ahead of time: the engines' time counts, the size of the
       // first piece a little. A neighbour on another unit starts when the first tile is done.
-      c.plan.estimate = c.compute + kFirstPiece * c.load_tile + (site_.handover ? 1.0 : kFirstPiece) * c.compute_tile;
+      c.plan.estimate = c.compute + kFirstPiece * c.load_tile + handed_over(c);
     } else if (c.plan.double_buffered) {
       c.plan.estimate = std::max(c.compute, dram) + c.load_tile + c.compute_tile + c.store / c.tiles;
     } else {
       c.plan.estimate = c.compute + dram;
     }
+  }
+
+  /// What a neighbour on another unit has left to do alone: a tile's time, or its own share of a tile when it is
+  /// faster.
+  [[nodiscard]] double handed_over(const Candidate& c) const {
+    if (!site_.handover) return kFirstPiece * c.compute_tile;
+    if (site_.vector_neighbours.empty()) return c.compute_tile;
+    return std::max(kFirstPiece * c.compute_tile, std::min(c.compute_tile, vector_cycles_ / c.tiles));
   }
 
   /// The same with the engine's own cost function, edges and remainders included.
@@ -183,7 +188,7 @@ class Planner {
     const bool images = !site_.streams() && c.plan.channels_outer;
     const SplitChoice choice = best_split(layer_, graph_, {0, first_rows, first_channels}, images, cost_, site_.halved);
     c.plan.split = choice.split;
-    if (choice.split == EngineSplit::copied) {
+    if (copies_weights(choice.split)) {
       const std::int64_t bytes =
           constants_.weight_offset(first_channels.end) - constants_.weight_offset(first_channels.first);
       c.plan.buffers.push_back((chip_.conv.engines - 1) * ceil_div(bytes, chip_.sram.line_bytes));
@@ -329,6 +334,7 @@ class Planner {
   const LayerSite& site_;
   UnitCost& cost_;
   const isa::ChipConfig& chip_;
+  double vector_cycles_ = 0;  // of the neighbours on EDP
   std::int64_t cb_ = 1, line_pixels_ = 1, in_row_lines_ = 1, out_row_lines_ = 1;
 };
 
@@ -348,17 +354,22 @@ LayerSite layer_site(const LayerGraph& graph, int id, const std::vector<bool>& s
     site.input_image.push_back(imported);
     site.handover = site.handover || imported;
   }
+  bool unknown = site.handover;  // how long a neighbour on another unit takes
   site.output_streamed = spilled[static_cast<std::size_t>(l.output_root)];
   site.output_resident = !site.output_streamed;
   site.halved = graph.halved && !site.streams();
   const auto reads = [&](const Layer& reader, int root) {
     return std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](int t) { return root_of(t) == root; });
   };
-  for (const Layer& other : graph.layers) {
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& other = graph.layers[i];
     if (other.kind == l.kind && l.kind == LayerKind::conv) continue;
-    site.handover =
-        site.handover || (other.output_root >= 0 && reads(l, other.output_root)) || reads(other, l.output_root);
+    if ((other.output_root < 0 || !reads(l, other.output_root)) && !reads(other, l.output_root)) continue;
+    site.handover = true;
+    if (l.kind != LayerKind::conv || other.kind != LayerKind::edp) unknown = true;
+    site.vector_neighbours.push_back(static_cast<int>(i));
   }
+  if (unknown) site.vector_neighbours.clear();
   return site;
 }
 
@@ -402,162 +413,6 @@ std::vector<CoreShare> core_shares(const Layer& layer, const LayerGraph& graph, 
     shares.push_back(use_rows ? CoreShare{part, channels} : CoreShare{rows, part});
   }
   return shares;
-}
-
-std::int64_t engine_images(std::int64_t images, const isa::ChipConfig& chip) {
-  return ceil_div(images, chip.conv.engines);
-}
-
-const char* split_name(EngineSplit split) {
-  switch (split) {
-    case EngineSplit::none:
-      break;
-    case EngineSplit::rows:
-      return "rows";
-    case EngineSplit::channels:
-      return "channels";
-    case EngineSplit::images:
-      return "images";
-    case EngineSplit::copied:
-      return "images, weights copied";
-    case EngineSplit::crossed:
-      return "images, channels crossed";
-  }
-  return "none";
-}
-
-std::int64_t tile_parts(const Layer& layer, const Tile& tile, EngineSplit split, const isa::ChipConfig& chip) {
-  if (split != EngineSplit::crossed) return 1;
-  return static_cast<std::int64_t>(engine_pieces(layer, tile, split, chip).size());
-}
-
-std::vector<EnginePiece> engine_pieces(const Layer& layer, const Tile& tile, EngineSplit split,
-                                       const isa::ChipConfig& chip) {
-  const std::int64_t engines = chip.conv.engines;
-  const std::int64_t granule = channel_granule(layer, chip);
-  std::vector<EnginePiece> pieces;
-  const auto next = [&] { return static_cast<std::int64_t>(pieces.size()); };
-  if (split == EngineSplit::rows) {
-    for (const Rows& rows : cut(tile.rows, engines, 1))
-      pieces.push_back({{tile.n, rows, tile.channels, tile.columns}, next()});
-  } else if (split == EngineSplit::channels && granule > 0) {
-    for (const Rows& part : cut(tile.channels, engines, granule))
-      pieces.push_back({{tile.n, tile.rows, part, tile.columns}, next()});
-  } else if (by_images(split)) {
-    const std::int64_t engine = tile.n / engine_images(layer.out.n, chip);
-    std::vector<Rows> parts = {tile.channels};
-    if (split == EngineSplit::crossed && granule > 0) parts = cut(tile.channels, engines, granule);
-    std::rotate(parts.begin(), parts.begin() + engine % static_cast<std::int64_t>(parts.size()), parts.end());
-    for (const Rows& part : parts) pieces.push_back({{tile.n, tile.rows, part, tile.columns}, engine});
-  }
-  if (pieces.empty()) pieces.push_back({tile, -1});
-  if (pieces.size() == 1 && !by_images(split)) pieces.front().engine = -1;
-  return pieces;
-}
-
-namespace {
-
-/// The engines' pieces of the tile are the two halves of the map, which share no bank (map_order.hpp).
-bool halves(const Layer& layer, const Tile& tile, EngineSplit split, const MapOrder& order) {
-  if (order.half_lines == 0 || tile.rows.count() < layer.out.h) return false;
-  return order.rows_outside ? split == EngineSplit::rows
-                            : split == EngineSplit::channels && tile.channels.count() == layer.out.c;
-}
-
-bool read_apart(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split,
-                const isa::ChipConfig& chip) {
-  const MapOrder order = map_order(graph, graph.values[static_cast<std::size_t>(layer.inputs[0])].root, chip);
-  if (!order.rows_outside && layer.mode != isa::ConvMode::depthwise) return false;
-  return halves(layer, tile, split, order);
-}
-
-/// Lines that the engines write to banks that both write; 0: to other banks.
-std::int64_t written_together(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split,
-                              const isa::ChipConfig& chip) {
-  if (tile.rows.count() < layer.out.h || halves(layer, tile, split, map_order(graph, layer.output_root, chip)))
-    return 0;
-  const semantics::MapLayout map = semantics::map_layout(tile.channels.count(), layer.out.h, layer.out.w, chip);
-  return map.blocks * map.block_lines();
-}
-
-}  // namespace
-
-/// Engines that share a tile meet in the banks of what both read: by channels the rows of the input, by rows those
-/// and the weights, by images the weights. One line a cycle is all that a bank gives. `halved`: unless they have
-/// halves.
-double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split, UnitCost& cost,
-                    bool halved) {
-  Cycles longest = 0, sum = 0;
-  ConvPorts together;
-  const std::vector<EnginePiece> pieces = engine_pieces(layer, tile, split, cost.chip());
-  for (const EnginePiece& piece : pieces) {
-    isa::Conv conv = conv_geometry(layer, graph, piece.tile);
-    const auto cycles = cost.choose(conv);
-    if (!cycles) return kNoPlan;
-    longest = std::max(longest, *cycles);
-    sum += *cycles;
-    const ConvPorts ports = cost.ports(conv);
-    together.window_lines += ports.window_lines;
-    together.weight_lines += ports.weight_lines;
-  }
-  if (by_images(split)) {
-    auto cycles = static_cast<double>(sum);
-    if (split == EngineSplit::images) {
-      cycles = std::max(cycles, static_cast<double>(together.weight_lines * cost.chip().conv.engines));
-    }
-    return cycles * image_share(layer, cost.chip());
-  }
-  if (pieces.size() > 1 && !(halved && read_apart(layer, graph, tile, split, cost.chip())))
-    longest = std::max<Cycles>(longest, static_cast<Cycles>(together.window_lines));
-  if (pieces.size() > 1 && halved)
-    longest = std::max<Cycles>(longest, static_cast<Cycles>(written_together(layer, graph, tile, split, cost.chip())));
-  if (pieces.size() > 1 && split == EngineSplit::rows) {
-    longest = std::max<Cycles>(longest, static_cast<Cycles>(together.weight_lines));
-  }
-  return static_cast<double>(longest);
-}
-
-namespace {
-
-/// A copy of the weights for each engine is a small part of the SRAM, and of whole lines.
-bool can_copy(const Layer& layer, const isa::ChipConfig& chip) {
-  const semantics::WeightLayout layout = weight_layout(layer, chip);
-  return !layout.packed() && layout.sram_bytes() * kCopyPart <= chip.sram.banks * chip.sram.size_bytes;
-}
-
-}  // namespace
-
-SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, bool images, UnitCost& cost,
-                       bool halved) {
-  SplitChoice best{EngineSplit::none, kNoPlan};
-  const auto consider = [&](EngineSplit split, double meeting) {
-    const double cycles = split_cycles(layer, graph, tile, split, cost, halved);
-    if (meeting * cycles < best.cycles) best = {split, cycles};
-  };
-  if (images && layer.out.n > 1 && cost.chip().conv.engines > 1) {
-    consider(EngineSplit::images, 1.0);
-    if (can_copy(layer, cost.chip())) consider(EngineSplit::copied, 1.0);
-    consider(EngineSplit::crossed, 1.0);
-  }
-  consider(EngineSplit::none, 1.0);
-  const bool apart = halved && read_apart(layer, graph, tile, EngineSplit::rows, cost.chip());
-  consider(EngineSplit::rows, apart ? 1.0 : kRowsMeeting);
-  consider(EngineSplit::channels, 1.0);
-  return best;
-}
-
-EngineSplit member_split(const GroupPlan& plan, const Layer& layer, const LayerGraph& graph, int id, UnitCost& cost) {
-  if (layer.kind != LayerKind::conv) return EngineSplit::none;
-  const std::int64_t rows = chunk_rows(plan, layer, id);
-  const std::int64_t first = (layer.out.h - rows) / 2;
-  const Rows columns{0, strip_width(layer, plan.cuts.columns, cost.chip())};
-  return best_split(layer, graph, {0, {first, first + rows}, {0, layer.out.c}, columns}, plan.together > 1, cost).split;
-}
-
-std::vector<Rows> weight_parts(const GroupPlan& plan, const Layer& layer, int id, const isa::ChipConfig& chip) {
-  const std::int64_t parts = plan.streamed.empty() ? 0 : plan.streamed[static_cast<std::size_t>(id - plan.first)];
-  if (parts <= 1) return {{0, layer.out.c}};
-  return cut({0, layer.out.c}, parts, channel_granule(layer, chip));
 }
 
 std::vector<Rows> cut(const Rows& range, std::int64_t parts, std::int64_t granule) {

@@ -30,7 +30,9 @@ struct LayerSite {
   std::int64_t sram_lines = 0;       // of the core
   bool halved = false;               // its maps lie as map_order.hpp says, in halves that share no bank
   bool handover = false;             // a neighbour in the graph runs on another unit
-  double byte_cycles = 0;            // what a byte of DRAM traffic counts in the ranking, beside the time it takes
+  // Those, where all are layers on EDP beside a convolution; none: a tile counts as much as they may have left to do.
+  std::vector<int> vector_neighbours;
+  double byte_cycles = 0;  // what a byte of DRAM traffic counts in the ranking, beside the time it takes
   [[nodiscard]] bool streams() const {
     return output_streamed || std::find(input_streamed.begin(), input_streamed.end(), true) != input_streamed.end();
   }
@@ -41,12 +43,19 @@ struct LayerSite {
                                    std::int64_t sram_lines);
 
 /// How the engines share a layer: not at all (tiles in turn), each tile by rows or by output channels, or by images,
-/// each engine with images of its own, which lie in other banks. By images also `copied`: each with a copy of the
-/// weights, and `crossed`: every engine begins with another part of the output channels, so that they read different
-/// weights.
-enum class EngineSplit : std::uint8_t { none, rows, channels, images, copied, crossed };
+/// each engine with images of its own, which lie in other banks. By rows and by images also `copied`: each with a copy
+/// of the weights, and by images `crossed`: every engine begins with another part of the output channels, so that they
+/// read different weights.
+enum class EngineSplit : std::uint8_t { none, rows, rows_copied, channels, images, copied, crossed };
 [[nodiscard]] constexpr bool by_images(EngineSplit split) {
   return split == EngineSplit::images || split == EngineSplit::copied || split == EngineSplit::crossed;
+}
+[[nodiscard]] constexpr bool by_rows(EngineSplit split) {
+  return split == EngineSplit::rows || split == EngineSplit::rows_copied;
+}
+/// Each engine has a copy of the weights, in banks of its own.
+[[nodiscard]] constexpr bool copies_weights(EngineSplit split) {
+  return split == EngineSplit::copied || split == EngineSplit::rows_copied;
 }
 [[nodiscard]] const char* split_name(EngineSplit split);
 
@@ -78,6 +87,11 @@ struct CoreShare {
 [[nodiscard]] std::vector<CoreShare> core_shares(const Layer& layer, const LayerGraph& graph,
                                                  const LayerConstants& constants, std::int64_t sram_lines,
                                                  UnitCost& cost);
+
+/// Of the time that an image takes on one engine, what it counts where each engine has images of its own.
+[[nodiscard]] double image_share(const Layer& layer, const isa::ChipConfig& chip);
+
+inline constexpr double kRowsMeeting = 1.1;  // of the cycles of engines that share a tile by rows, conflicts included
 
 /// Cycles of what cannot be run.
 inline constexpr double kNoPlan = 1e300;

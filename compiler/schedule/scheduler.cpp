@@ -40,6 +40,7 @@ class Maker {
       used_ = {};
       layers_ = build_layers(graph_, chip_, detours);
       apply_wishes(layers_, options_.wishes, chip_);
+      layers_.copies = options_.copies;
       layers_.halved =
           options_.halved && chip_.cores == 1 && chip_.conv.engines == 2 && maps_leave_room(layers_, chip_);
       choose_modes(layers_, cost_, options_.nhwc_inputs);

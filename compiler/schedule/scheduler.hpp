@@ -21,6 +21,7 @@ struct ScheduleOptions {
   bool timing_only = false;  // no weights image
   bool nhwc_inputs = false;  // graph inputs lie as NHWC
   bool halved = true;        // engines that share a layer get halves of its maps in banks of their own (map_order.hpp)
+  bool copies = true;        // engines that share a layer by rows may have copies of its weights
   Wishes wishes;
   bool fused = false;
   FusionOptions fusion;

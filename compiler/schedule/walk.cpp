@@ -302,7 +302,7 @@ std::string Walk::smallest_tile(int id, LayerSite site) const {
     if (constants.table_bytes > 0) names.emplace_back("table");
   }
   if (!site.output_resident) names.emplace_back("rows of the result");
-  if (least.split == EngineSplit::copied) names.emplace_back("copies of the weights");
+  if (copies_weights(least.split)) names.emplace_back("copies of the weights");
   std::string text = "its smallest tile holds ";
   std::int64_t lines = 0;
   for (std::size_t i = 0; i < least.buffers.size(); ++i) {

@@ -1,8 +1,10 @@
 // Decisions of the schedule that a value test cannot see: tile fields, layers, cuts, DMA pieces.
 #include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "compiler/schedule/constants.hpp"
 #include "compiler/schedule/dma_pieces.hpp"
 #include "compiler/schedule/layer_graph.hpp"
 #include "compiler/schedule/layer_plan.hpp"
@@ -70,6 +72,45 @@ TEST(UnitCost, ChoiceIsCloseToTheBestOfAll) {
     EXPECT_LE(static_cast<double>(*cycles), 1.05 * static_cast<double>(best))
         << h << "x" << w << ", " << cin << " -> " << cout;
   }
+}
+
+// Two engines by rows want as many lines of weights as a bank gives: each gets weights of its own, if that is allowed.
+TEST(BestSplit, EnginesByRowsThatMeetInWeightsGetCopies) {
+  const isa::ChipConfig chip = isa::load_chip("a1000");
+  UnitCost cost(chip);
+  QBuilder b(3);
+  b.output(b.conv(b.input(1, 64, 180, 320), 64, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}));
+  LayerGraph graph = build_layers(b.graph, chip);
+  const Tile chunk{0, {8, 16}, {0, 64}};
+  for (const bool copies : {false, true}) {
+    graph.copies = copies;
+    const SplitChoice choice = best_split(graph.layers.at(0), graph, chunk, false, cost);
+    EXPECT_EQ(choice.split, copies ? EngineSplit::rows_copied : EngineSplit::rows);
+    const double alone = split_cycles(graph.layers.at(0), graph, chunk, EngineSplit::none, cost);
+    EXPECT_LT(choice.cycles, 0.6 * alone);
+  }
+}
+
+// A pooling that takes little time is not worth cutting the convolution in front of it into tiles that read rows again.
+TEST(LayerPlans, AShortVectorNeighbourGetsLargeTiles) {
+  const isa::ChipConfig chip = isa::load_chip("a1000");
+  UnitCost cost(chip);
+  QBuilder b(4);
+  const int in = b.conv(b.input(1, 32, 23, 40), 512, {});
+  b.output(b.global_average(b.conv(in, 512, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1})));
+  const LayerGraph graph = build_layers(b.graph, chip);
+  const Constants constants = place_constants(graph, chip);
+  LayerSite site = layer_site(graph, 1, std::vector<bool>(graph.roots.size(), false),
+                              chip.sram.banks * chip.sram.size_bytes / chip.sram.line_bytes);
+  ASSERT_EQ(site.vector_neighbours, std::vector<int>{2});
+  ASSERT_TRUE(site.handover);
+  const auto tile = [&] {
+    const LayerPlan plan = layer_plans(graph.layers.at(1), graph, constants.layers.at(1), site, cost).front();
+    return plan.tile_rows * plan.tile_channels;
+  };
+  const std::int64_t large = tile();
+  site.vector_neighbours.clear();  // nothing is known of them
+  EXPECT_GT(large, 2 * tile());
 }
 
 TEST(LayerGraph, ConcatPartsOnABlockAreWrittenInPlace) {
