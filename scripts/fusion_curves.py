@@ -9,6 +9,8 @@ import re
 import subprocess
 import sys
 
+import network_tables
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "docs", "fusion.md")
 PLOT = os.path.join(ROOT, "docs", "fusion.svg")
@@ -26,6 +28,8 @@ TARGETS = [("resnet50", 8192, 1.02), ("resnet50", 1024, 1.10), ("resnet50", 512,
 CANDIDATES = [("resnet50", 512), ("mobilenet_v2", 1024), ("resnet18_720p_op17", 2048)]
 COVERED, GROUP_ERROR = 0.95, 0.15
 DEPTHWISE = "mobilenet_v2"
+# Where fused is held against layer: every network of the models folder, in small and large SRAM.
+EVERYWHERE = [("tiny", None), ("micro", None), ("a1000", 256), ("a1000", 1024), ("a1000", 8192), ("j5", None)]
 NVDLA_KIB = 69871  # ResNet-50, layer by layer, published
 
 
@@ -36,16 +40,17 @@ class Runner:
         os.makedirs(self.work, exist_ok=True)
 
     def model(self, name):
-        given = os.path.join(self.models, "structure", name + ".onnx")
-        if os.path.exists(given):
-            return given
+        for given in (f"structure/{name}.onnx", f"light/{name}.onnx", f"models/{name}/model.onnx"):
+            if os.path.exists(os.path.join(self.models, given)):
+                return os.path.join(self.models, given)
         path = os.path.join(self.work, name + ".onnx")
         if not os.path.exists(path) and not self.page_only:
             subprocess.run([self.tessera, "zoo", "build", name, "-o", path], check=True)
         return path
 
     def run(self, command, name, arguments):
-        """The report of `tessera COMMAND name ...`, or {"refused": message}; None if it was not run (--page)."""
+        """The report of `tessera COMMAND name ...`, or {"refused": message}; None if it was not run (--page).
+        On a1000 unless the arguments name another chip."""
         key = hashlib.sha256(repr((command, name, arguments)).encode()).hexdigest()[:16]
         path = os.path.join(self.work, f"{name}-{command}-{key}.json")
         if not os.path.exists(path):
@@ -55,7 +60,8 @@ class Runner:
             if self.page_only or self.wanted is not None:
                 return None
             out = path + ".new"
-            line = [self.tessera, command, self.model(name), "--chip", "a1000", "--report", out] + arguments
+            line = [self.tessera, command, self.model(name), "--report", out] + arguments
+            line += [] if "--chip" in arguments else ["--chip", "a1000"]
             line += ["--timing-only"] if command == "simulate" else []
             done = subprocess.run(line, capture_output=True, text=True, check=False)
             if done.returncode != 0:
@@ -177,6 +183,33 @@ def schedules(run):
                     [" : ".join(ratio(r["cycles"] if good(r) else None, fused) for r in reports)])
     return ["## Naive, layer, fused", "", "a1000 as its file has it (8 MiB, four channels), cycles.", ""] + table(
         ["network", "naive", "layer", "fused", "naive : layer : fused"], rows)
+
+
+def everywhere(run):
+    """Every network, on several chips: is fused ever slower than layer?"""
+    names = sorted({network_tables.name_of(m) for m in network_tables.VALUED} | set(network_tables.STRUCTURE) | set(CURVES) |
+                   set(os.path.splitext(f)[0] for f in os.listdir(os.path.join(run.models, "light")) if f.endswith(".onnx")))
+    rows, same, slower = [], 0, []
+    for chip, kib in EVERYWHERE:
+        for name in names:
+            if chip in ("tiny", "micro") and name in CURVES + network_tables.STRUCTURE + ["light_resnet50", "light_vgg19"]:
+                continue  # hours of simulated time say nothing more there
+            shape = network_tables.SHAPES.get(name)
+            extra = (["--chip", chip] if chip != "a1000" else []) + (["--shape", shape] if shape else [])
+            layer, fused = (run.simulate(name, schedule, kib, extra=extra) for schedule in ("layer", "fused"))
+            if not good(layer) or not good(fused):
+                continue
+            same += fused["cycles"] == layer["cycles"]
+            place = f"{chip}, {kib:,} KiB" if kib else chip
+            if fused["cycles"] > layer["cycles"]:
+                slower.append(f"{name} on {place}: {fused['cycles']:,} for {layer['cycles']:,}")
+            if fused["cycles"] != layer["cycles"]:
+                rows.append([name, place, cycles_cell(layer), cycles_cell(fused), ratio(fused["cycles"], layer["cycles"], 3),
+                             bytes_cell(layer), bytes_cell(fused)])
+    return ["## Fused against layer on every network", "", f"Networks of the models folder and the built-in ones that both schedules take: "
+            f"{same + len(rows)} runs of each; in {same} fused keeps the layer schedule, the others are below. " +
+            ("**Fused is slower: " + "; ".join(slower) + ".**" if slower else "Fused is never slower."), ""] + table(
+        ["network", "chip", "cycles, layer", "cycles, fused", "fused / layer", "bytes, layer", "bytes, fused"], rows)
 
 
 def lookahead(run):
@@ -324,7 +357,7 @@ def draw(data):
         file.write("\n".join(out + ["</svg>"]) + "\n")
 
 
-PARTS = {"targets": targets, "schedules": schedules, "lookahead": lookahead, "prediction": prediction,
+PARTS = {"targets": targets, "schedules": schedules, "everywhere": everywhere, "lookahead": lookahead, "prediction": prediction,
          "groups": group_prediction, "depthwise": depthwise, "candidates": candidates, "curves": curves}
 
 
