@@ -70,8 +70,11 @@ void SramSpace::consider(const Wish& wish, std::int64_t first, std::size_t begin
   const std::int64_t last = first + wish.lines - 1;
   if (wish.fit == Fit::oldest || wish.fit == Fit::aside) {
     choice.age = -1;
-    for (std::size_t i = begin; i < end && segments_[i].first <= last; ++i) {
-      if (segments_[i].first + segments_[i].lines > first) choice.age = std::max(choice.age, segments_[i].last_use);
+    const auto before = [](const Segment& s, std::int64_t line) { return s.first + s.lines <= line; };
+    const auto from = segments_.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto to = segments_.begin() + static_cast<std::ptrdiff_t>(end);
+    for (auto s = std::lower_bound(from, to, first, before); s != to && s->first <= last; ++s) {
+      choice.age = std::max(choice.age, s->last_use);
     }
   }
   if (wish.fit == Fit::apart || wish.beside_maps) choice.shared = shared_banks(first, wish.lines, wish.beside_maps);

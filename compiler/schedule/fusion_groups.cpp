@@ -50,37 +50,33 @@ const GroupPlan& FusionSearch::group_plan(int first, int end, int level, std::in
   plan.level = level;
   plan.together = together;
   plan.cuts = {chip_.cores, strips};
-  const auto choices = [&](int id) -> const std::vector<ChunkRows>& { return chunk_choices(id, together, strips); };
-  std::vector<std::size_t> at;  // by layer: choice
-  double left = 0;              // to gain
+  std::vector<const std::vector<ChunkRows>*> all;  // by layer
+  std::vector<std::size_t> at;                     // by layer: choice
+  double left = 0;                                 // to gain
   for (int id = first; id < end; ++id) {
+    all.push_back(&chunk_choices(id, together, strips));
     at.push_back(0);
-    left += choices(id).front().cycles - choices(id).back().cycles;
+    left += all.back()->front().cycles - all.back()->back().cycles;
   }
   left *= kGains[static_cast<std::size_t>(level)];
   while (left > 0) {
     double best = 0;
-    int chosen = -1;
-    std::size_t to = 0;
-    for (int id = first; id < end; ++id) {
-      const std::vector<ChunkRows>& all = choices(id);
-      const ChunkRows& now = all[at[static_cast<std::size_t>(id - first)]];
-      for (std::size_t c = at[static_cast<std::size_t>(id - first)] + 1; c < all.size(); ++c) {
-        const double lines = rows_lines(id, all[c].rows) - rows_lines(id, now.rows);
-        const double ratio = (now.cycles - all[c].cycles) / std::max(1.0, lines);
-        if (ratio <= best) continue;
-        best = ratio;
-        chosen = id;
-        to = c;
-      }
+    std::size_t chosen = at.size();
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const ChunkRows& now = (*all[i])[at[i]];
+      if (now.gain <= best) continue;
+      best = now.gain;
+      chosen = i;
     }
-    if (chosen < 0) break;
-    std::size_t& choice = at[static_cast<std::size_t>(chosen - first)];
-    left -= choices(chosen)[choice].cycles - choices(chosen)[to].cycles;
-    choice = to;
+    if (chosen == at.size()) break;
+    const std::vector<ChunkRows>& rows = *all[chosen];
+    const std::size_t to = rows[at[chosen]].next;
+    left -= rows[at[chosen]].cycles - rows[to].cycles;
+    at[chosen] = to;
   }
   for (int id = first; id < end; ++id) {
-    const ChunkRows& chosen = choices(id)[at[static_cast<std::size_t>(id - first)]];
+    const auto i = static_cast<std::size_t>(id - first);
+    const ChunkRows& chosen = (*all[i])[at[i]];
     plan.rows.push_back(chosen.rows);
     plan.row_cycles.push_back(chosen.cycles / static_cast<double>(layer(id).out.h));
   }
@@ -233,6 +229,20 @@ double FusionSearch::chunk_cycles(int id, const Area& area, std::int64_t togethe
 }
 
 /// Fewer cycles with more rows; what gains nothing is left out.
+/// From each choice the next that gains most for the lines it takes.
+void FusionSearch::weigh_steps(int id, std::vector<ChunkRows>& choices) const {
+  for (std::size_t from = 0; from < choices.size(); ++from) {
+    ChunkRows& now = choices[from];
+    for (std::size_t c = from + 1; c < choices.size(); ++c) {
+      const double lines = rows_lines(id, choices[c].rows) - rows_lines(id, now.rows);
+      const double gain = (now.cycles - choices[c].cycles) / std::max(1.0, lines);
+      if (gain <= now.gain) continue;
+      now.gain = gain;
+      now.next = c;
+    }
+  }
+}
+
 const std::vector<FusionSearch::ChunkRows>& FusionSearch::chunk_choices(int id, std::int64_t together,
                                                                         std::int64_t strips) {
   std::vector<ChunkRows>& choices = chunk_choices_[std::make_tuple(id, together, strips)];
@@ -245,14 +255,15 @@ const std::vector<FusionSearch::ChunkRows>& FusionSearch::chunk_choices(int id, 
            static_cast<double>(rows);
   };
   if (layer(id).wished_rows > 0) {
-    choices = {{layer(id).wished_rows, cycles(layer(id).wished_rows)}};
+    choices = {{layer(id).wished_rows, cycles(layer(id).wished_rows), 0, 0}};
     return choices;
   }
   for (std::int64_t rows = 1;; rows = std::min(height, std::max(rows + 1, rows * 4 / 3))) {
     const double now = cycles(rows);
-    if (choices.empty() || now < kLeastGain * choices.back().cycles) choices.push_back({rows, now});
+    if (choices.empty() || now < kLeastGain * choices.back().cycles) choices.push_back({rows, now, 0, 0});
     if (rows == height) break;
   }
+  weigh_steps(id, choices);
   return choices;
 }
 

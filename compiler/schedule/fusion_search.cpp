@@ -245,10 +245,7 @@ void FusionSearch::extend_by_layer(int cut, int state) {
       const std::vector<LayerPlan>& all = plans(cut, spilled);
       const auto plan = std::find_if(all.begin(), all.end(), [&](const LayerPlan& p) { return p.lines() <= free; });
       if (plan == all.end()) return;
-      const double tiles = std::ceil(static_cast<double>(l.out.h) / static_cast<double>(plan->tile_rows)) *
-                           std::ceil(static_cast<double>(l.out.c) / static_cast<double>(plan->tile_channels)) *
-                           static_cast<double>(l.out.n);
-      add(next, {plan->estimate, plan->bytes + imports + tiles * kInstructionBytes * 2, 0, free - plan->lines()});
+      add(next, {plan->estimate, plan->bytes + plan->instruction_bytes + imports, 0, free - plan->lines()});
     } else if (l.kind == LayerKind::move) {
       double bytes = imports;
       for (const int r : own) {

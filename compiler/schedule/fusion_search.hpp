@@ -51,7 +51,6 @@ class FusionSearch {
  private:
   // By level: the part that is gained of the cycles that more rows at once can gain.
   static constexpr std::array<double, 8> kGains = {1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0};
-  static constexpr double kInstructionBytes = 128;
   static constexpr std::int64_t kMostWeights = 3;  // of the SRAM, that the weights of a group are
 
   struct RootFact {
@@ -109,7 +108,10 @@ class FusionSearch {
   struct ChunkRows {
     std::int64_t rows = 1;
     double cycles = 0;
+    double gain = 0;       // cycles a line, to the next choice that gains most; 0: none
+    std::size_t next = 0;  // that one
   };
+  void weigh_steps(int id, std::vector<ChunkRows>& choices) const;
   const std::vector<ChunkRows>& chunk_choices(int id, std::int64_t together, std::int64_t strips);
   [[nodiscard]] double rows_lines(int id, std::int64_t rows) const;
   double area_cycles(int id, const Area& area, std::int64_t rows, std::int64_t together);

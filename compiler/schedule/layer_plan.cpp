@@ -14,6 +14,7 @@ namespace {
 constexpr double kTileOverhead = 60;
 constexpr double kIssueOverhead = 10;  // the part of it that the blocks' cost functions do not hold
 constexpr double kLoadOverhead = 50;
+constexpr double kTileInstructions = 2;  // of an engine and what goes with it
 // Share of the first piece's load and of a tile's time that is not hidden under a neighbour on the same unit.
 constexpr double kFirstPiece = 0.1;
 // Plans whose compute time is asked from the cost functions after the ranking by estimates.
@@ -72,7 +73,10 @@ class Planner {
     out.erase(
         std::remove_if(out.begin(), out.end(), [&](const Candidate& c) { return c.plan.lines() > site_.sram_lines; }),
         out.end());
-    const auto worth = [&](const Candidate& c) { return c.plan.estimate + site_.byte_cycles * c.plan.bytes; };
+    const auto worth = [&](const Candidate& c) {
+      const double instructions = graph_.few_instructions ? c.plan.instruction_bytes : 0;
+      return c.plan.estimate + site_.byte_cycles * (c.plan.bytes + instructions);
+    };
     const auto cheaper = [&](const Candidate& a, const Candidate& b) { return worth(a) < worth(b); };
     std::stable_sort(out.begin(), out.end(), cheaper);
     const auto head = out.begin() + static_cast<std::ptrdiff_t>(std::min(kRefined, out.size()));
@@ -114,6 +118,7 @@ class Planner {
                                   : tile_in.count();
     const std::int64_t in_rows = std::max(span, tile_in.count());
     const double bandwidth = cost_.dram_bytes_per_cycle();
+    p.instruction_bytes = tiles * kTileInstructions * kInstructionBytes;
 
     for (std::size_t i = 0; i < site_.input_streamed.size(); ++i) {
       if (!site_.input_streamed[i]) continue;
@@ -369,7 +374,7 @@ LayerSite layer_site(const LayerGraph& graph, int id, const std::vector<bool>& s
     if (l.kind != LayerKind::conv || other.kind != LayerKind::edp) unknown = true;
     site.vector_neighbours.push_back(static_cast<int>(i));
   }
-  if (unknown) site.vector_neighbours.clear();
+  if (unknown || !graph.short_neighbours) site.vector_neighbours.clear();
   return site;
 }
 

@@ -42,6 +42,9 @@ struct LayerSite {
 [[nodiscard]] LayerSite layer_site(const LayerGraph& graph, int id, const std::vector<bool>& spilled,
                                    std::int64_t sram_lines);
 
+/// What an instruction counts as in DRAM traffic, with its waits and signals.
+inline constexpr double kInstructionBytes = 128;
+
 /// How the engines share a layer: not at all (tiles in turn), each tile by rows or by output channels, or by images,
 /// each engine with images of its own, which lie in other banks. By rows and by images also `copied`: each with a copy
 /// of the weights, and by images `crossed`: every engine begins with another part of the output channels, so that they
@@ -67,8 +70,9 @@ struct LayerPlan {
   bool channels_outer = true;  // weights stay while rows pass; else rows stay while weights pass
   bool params_whole = true;    // parameters of all channels with one LOAD
   EngineSplit split = EngineSplit::none;
-  double estimate = 0;                // cycles
-  double bytes = 0;                   // of DRAM traffic, instructions left out
+  double estimate = 0;  // cycles
+  double bytes = 0;     // of DRAM traffic, instructions left out
+  double instruction_bytes = 0;
   std::vector<std::int64_t> buffers;  // lines of each buffer of one tile
   bool double_buffered = false;
   [[nodiscard]] std::int64_t lines() const;  // of all buffers

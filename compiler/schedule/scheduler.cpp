@@ -41,6 +41,8 @@ class Maker {
       layers_ = build_layers(graph_, chip_, detours);
       apply_wishes(layers_, options_.wishes, chip_);
       layers_.copies = options_.copies;
+      layers_.short_neighbours = options_.short_neighbours;
+      layers_.few_instructions = options_.few_instructions;
       layers_.halved =
           options_.halved && chip_.cores == 1 && chip_.conv.engines == 2 && maps_leave_room(layers_, chip_);
       choose_modes(layers_, cost_, options_.nhwc_inputs);
@@ -131,6 +133,7 @@ class Maker {
     choices.fragmentation.assign(layers_.layers.size(), 0);
     choices.packed.assign(layers_.layers.size(), false);
     choices.in_place.assign(layers_.layers.size(), false);
+    if (options_.few_instructions) choices.byte_cycles = options_.fusion.byte_share / cost_.dram_bytes_per_cycle();
     const std::int64_t sram_bytes = chip_.sram.banks * chip_.sram.size_bytes;
     for (std::size_t r = 0; r < layers_.roots.size(); ++r) {
       if (sram_bytes_of(r) > sram_bytes || layers_.roots[r].crosses) choices.spilled[r] = true;

@@ -22,6 +22,8 @@ struct ScheduleOptions {
   bool nhwc_inputs = false;  // graph inputs lie as NHWC
   bool halved = true;        // engines that share a layer get halves of its maps in banks of their own (map_order.hpp)
   bool copies = true;        // engines that share a layer by rows may have copies of its weights
+  bool short_neighbours = true;   // a convolution's tiles may be large where vector work beside it is short
+  bool few_instructions = false;  // their bytes count where tiles are chosen
   Wishes wishes;
   bool fused = false;
   FusionOptions fusion;
