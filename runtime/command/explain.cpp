@@ -228,7 +228,7 @@ void print(const std::vector<Choice>& choices, const std::string& node) {
               chosen.split.empty() ? "-" : chosen.split.front().c_str(), static_cast<long long>(chosen.layer_cycles));
   for (const std::string& place : chosen.places) std::printf("%s\n", place.c_str());
   if (chosen.strips > 1 || chosen.pixels_again > 0) {
-    std::printf("regions: rows of each core, %lld strips of columns; halos make %lld of %lld pixels again: %lld MACs\n",
+    std::printf("regions: %lld strips of columns a core; halos make %lld of %lld pixels again: %lld MACs\n",
                 static_cast<long long>(chosen.strips), static_cast<long long>(chosen.pixels_again),
                 static_cast<long long>(chosen.width * chosen.height), static_cast<long long>(chosen.macs_again));
   }
