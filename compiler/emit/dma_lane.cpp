@@ -5,13 +5,14 @@
 #include <numeric>
 
 #include "compiler/emit/dma_stream.hpp"
+#include "hw/models/dram/request.hpp"
 #include "isa/semantics/dma.hpp"
 
 namespace tessera::compiler {
 namespace {
 
-constexpr std::int64_t kRequestBytes = 64;  // hw/models/dram: the DRAM moves whole ones
-constexpr int kAnswered = -1;               // tag of bytes that nobody waits for
+constexpr std::int64_t kRequestBytes = dram::kRequestBytes;  // the DRAM moves whole ones
+constexpr int kAnswered = -1;                                // tag of bytes that nobody waits for
 
 /// What an instruction asks of the machine.
 struct DmaWork {

@@ -7,7 +7,7 @@
 namespace tessera::compiler {
 namespace {
 
-constexpr std::int64_t kMostOfAnInstruction = 3;  // words that an incomplete instruction leaves in the prefetch
+constexpr std::int64_t kMostOfAnInstruction = isa::kMaxWords - 1;  // that stand in the prefetch, incomplete
 constexpr std::int64_t kWordBytes = isa::kWordBytes;
 constexpr std::int64_t kPageWords = 4096 / kWordBytes;
 // Last beat to start, and start to the next start (rules 4 and 5).

@@ -8,8 +8,7 @@
 namespace tessera::compiler {
 namespace {
 
-constexpr double kRequestBytes = 64;  // hw/models/dram
-constexpr int kManagers = 3;          // of a core
+constexpr int kManagers = 3;  // of a core
 
 }  // namespace
 
@@ -34,7 +33,8 @@ MemoryTimes MemoryTimes::from(const isa::ChipConfig& chip) {
   const double back = 1 + static_cast<double>(chip.interconnect.sync_clocks);
   out.read = static_cast<Cycles>(std::ceil(there + clocks(t.RCD + t.RL) + back));
   out.write = static_cast<Cycles>(std::ceil(there + back));
-  out.queue_bytes = static_cast<double>(chip.dram.queue_depth * chip.dram.channels) * kRequestBytes;
+  out.queue_bytes =
+      static_cast<double>(chip.dram.queue_depth * chip.dram.channels) * static_cast<double>(dram::kRequestBytes);
   return out;
 }
 

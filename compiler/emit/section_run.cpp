@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "hw/common/error.hpp"
+#include "isa/semantics/stuck.hpp"
 
 namespace tessera::compiler {
 namespace {
 
 constexpr int kFlowsOfACore = 3;  // FETCH, LOAD, STORE
 constexpr int kQueuesOfACore = static_cast<int>(isa::kQueueIdValues);
-constexpr int kLocalSemaphores = 64;
 constexpr Cycles kSignalToStart = 2;
 constexpr int kLoad = static_cast<int>(isa::QueueId::load), kStore = static_cast<int>(isa::QueueId::store);
 constexpr int kNoTag = -1;
@@ -71,7 +71,7 @@ DmaLane* SectionRun::dma_of(const Lane& lane) {
 }
 
 std::uint8_t& SectionRun::semaphore(int core, int number) {
-  const bool global = number >= kLocalSemaphores;
+  const bool global = number >= semantics::kLocalSemaphores;
   return semaphores_[global ? 0 : static_cast<std::size_t>(core)][static_cast<std::size_t>(number)];
 }
 
@@ -135,7 +135,7 @@ void SectionRun::finish_all(Cycles n) {
 void SectionRun::finish(std::int32_t item, Cycles n) {
   const TimedInstruction& instruction = instructions_[static_cast<std::size_t>(item)];
   for (const SemaphoreStep& signal : instruction.signals) {
-    const bool global = signal.semaphore >= kLocalSemaphores;
+    const bool global = signal.semaphore >= semantics::kLocalSemaphores;
     const Cycles hop = global ? chip_.chip.semaphore_hop_cycles : 0;
     signals_.push({n + kSignalToStart + hop, instruction.core, signal.semaphore, signal.count});
   }
@@ -218,8 +218,6 @@ Cycles SectionRun::run_units(Cycles n, Cycles until) {
     Cycles reached = at;
     for (Core& core : cores_) reached = std::min(reached, core.units.run(at));
     const bool finished = std::any_of(cores_.begin(), cores_.end(), [](Core& core) { return core.units.finished(); });
-    // A stream that ended may leave a unit that meets nobody any more, whose finish is known now.
-    for (Core& core : cores_) until = std::min(until, core.units.first_known_finish());
     if (at >= until || finished) return reached;
   }
 }

@@ -96,8 +96,9 @@ bool CpCore::may_fetch(const CpQueueState& queue, FetchBurst& burst) const {
   if (in_word == 0) {
     const std::int64_t remaining = queue.write_pointer - static_cast<std::int64_t>(queue.requested / kWordBytes);
     const std::int64_t free = config_.prefetch_words - static_cast<std::int64_t>(queue.buffer.size());
-    // At most three words of an incomplete instruction stand in the buffer, so this much room always comes.
-    if (free < std::min({config_.fetch_words, remaining, config_.prefetch_words - 3})) return false;
+    // At most so many words of an incomplete instruction stand in the buffer: the other room always comes.
+    constexpr auto kIncomplete = static_cast<std::int64_t>(isa::kMaxWords - 1);
+    if (free < std::min({config_.fetch_words, remaining, config_.prefetch_words - kIncomplete})) return false;
     const std::int64_t words =
         std::min({config_.fetch_words, remaining, free, static_cast<std::int64_t>(queue.ring_words - slot)});
     bytes = static_cast<std::uint64_t>(words) * kWordBytes;

@@ -67,6 +67,31 @@ TEST(Fused, RandomGraphsComputeTheGraphOnEverySchedule) {
   EXPECT_GT(with_groups, seeds() / 4);
 }
 
+/// The layer schedule is refined by what is predicted: what is chosen never takes more cycles and bytes than a way that
+/// was tried, and now and then less than the plain way.
+TEST(Fused, ARefinedLayerScheduleIsNoWorseThanWhatWasTried) {
+  const auto plain = [](const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options) {
+    return emit(make_schedule(graph, chip, options), chip, {}).predicted;
+  };
+  int gains = 0;
+  for (std::uint64_t seed = 501; seed <= 530; ++seed) {
+    const isa::ChipConfig chip = chip_with("tiny", 4096, 2);
+    const QGraph graph = testing::random_graph(seed, 25);
+    const auto chosen = compiled(graph, chip, ScheduleKind::layer, true).predicted;
+    ScheduleOptions options;
+    options.timing_only = true;
+    options.rows_stay = RowsStay::never;
+    const auto first = plain(graph, chip, options);
+    EXPECT_LE(static_cast<double>(chosen.cycles), 1.005 * static_cast<double>(first.cycles)) << seed;
+    EXPECT_FALSE(chosen.cycles >= first.cycles && chosen.dram_bytes > first.dram_bytes) << seed;
+    options.copies = false;
+    const auto without = plain(graph, chip, options);
+    EXPECT_FALSE(chosen.cycles > without.cycles && chosen.dram_bytes >= without.dram_bytes) << seed;
+    gains += chosen.cycles < first.cycles ? 1 : 0;
+  }
+  EXPECT_GT(gains, 0);
+}
+
 /// Rows of maps stay wherever they find room, whether or not the driver would want it.
 TEST(Fused, RandomGraphsWithRowsThatStayComputeTheGraph) {
   std::uint64_t ran = 0, with_rows = 0;
