@@ -1,6 +1,6 @@
 // The best of the schedules that can be made: fused ones and the layer schedule side by side, by what emission predicts
-// of each: it runs the instructions (compiler/emit). Searches weigh layers and groups one by one; only the whole says what is
-// hidden under what.
+// of each: it runs the instructions (compiler/emit). Searches weigh layers and groups one by one; only the whole says
+// what is hidden under what.
 #pragma once
 
 #include "compiler/ir/qgraph.hpp"
