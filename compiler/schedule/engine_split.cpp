@@ -116,7 +116,9 @@ double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& til
     together.weight_lines += ports.weight_lines;
   }
   if (by_images(split)) {
-    auto cycles = static_cast<double>(sum);
+    // Crossed, an engine goes on to its next part when the other has done the one that it had meanwhile.
+    auto cycles =
+        static_cast<double>(split == EngineSplit::crossed ? longest * static_cast<Cycles>(pieces.size()) : sum);
     if (split == EngineSplit::images) {
       cycles = std::max(cycles, static_cast<double>(together.weight_lines * cost.chip().conv.engines));
     }

@@ -91,6 +91,27 @@ TEST(BestSplit, EnginesByRowsThatMeetInWeightsGetCopies) {
   }
 }
 
+// Crossed, each engine waits with its second part until the other is done with it: uneven parts cost twice the longer.
+TEST(BestSplit, CrossedPartsCostAsManyTimesTheLongest) {
+  const isa::ChipConfig chip = isa::load_chip("a1000");
+  UnitCost cost(chip);
+  QBuilder b(3);
+  b.output(b.conv(b.input(8, 512, 7, 7), 512, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}));
+  const LayerGraph graph = build_layers(b.graph, chip);
+  const Layer& layer = graph.layers.at(0);
+  for (const std::int64_t channels : {64, 96, 128}) {
+    const Tile tile{0, {0, 7}, {0, channels}};
+    std::vector<double> parts;
+    for (const EnginePiece& piece : engine_pieces(layer, tile, EngineSplit::crossed, chip)) {
+      parts.push_back(split_cycles(layer, graph, piece.tile, EngineSplit::none, cost));
+    }
+    ASSERT_EQ(parts.size(), 2U);
+    EXPECT_EQ(parts[0] == parts[1], channels != 96);
+    EXPECT_DOUBLE_EQ(split_cycles(layer, graph, tile, EngineSplit::crossed, cost),
+                     2 * std::max(parts[0], parts[1]) * image_share(layer, chip));
+  }
+}
+
 // A pooling that takes little time is not worth cutting the convolution in front of it into tiles that read rows again.
 TEST(LayerPlans, AShortVectorNeighbourGetsLargeTiles) {
   const isa::ChipConfig chip = isa::load_chip("a1000");
