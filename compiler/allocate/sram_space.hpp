@@ -16,6 +16,13 @@ enum class Fit : std::uint8_t {
   aside    // the same; of ranges as old, while half of the SRAM is free, one in whose banks no map (apart) lies
 };
 
+/// Of ranges that were used as long ago (oldest, aside), which is taken.
+enum class BankChoice : std::uint8_t {
+  any,      // the lowest
+  emptier,  // one in whose banks least is taken
+  rested    // the same; of those, one whose banks nobody has used for longest
+};
+
 /// A range of SRAM lines.
 struct LineRange {
   std::int64_t first = 0;
@@ -24,7 +31,7 @@ struct LineRange {
 
 class SramSpace {
  public:
-  SramSpace(std::int64_t lines, std::int64_t lines_per_bank);
+  SramSpace(std::int64_t lines, std::int64_t lines_per_bank, BankChoice choice = BankChoice::any);
 
   /// Takes `lines` lines; first = -1 when no free range is long enough. Ranges of at least a bank start on a bank where
   /// one that does fits equally well. Where there is a choice, in no bank of `apart_from`. `half_lines` > 0: halves
@@ -45,6 +52,11 @@ class SramSpace {
     std::int64_t first, lines, last_use;
     bool taken, map;
   };
+  /// Ranges and maps in it, and when the last one was released.
+  struct Bank {
+    int taken = 0, maps = 0;
+    std::int64_t last_use = -1;
+  };
   /// What is asked for, and a place for it.
   struct Wish {
     std::int64_t lines;
@@ -54,7 +66,7 @@ class SramSpace {
     bool beside_maps;  // costs nothing to avoid
   };
   struct Choice {
-    std::int64_t first = -1, age = 0, shared = 0;
+    std::int64_t first = -1, age = 0, shared = 0, latest = 0;
     bool aligned = false, meets = false;
   };
   /// Of the free segments [begin, end), which lie one behind the other.
@@ -64,12 +76,17 @@ class SramSpace {
   [[nodiscard]] std::int64_t next_bank(std::int64_t line) const;
   /// Banks of the range in which something, or a map, is taken.
   [[nodiscard]] std::int64_t shared_banks(std::int64_t first, std::int64_t lines, bool maps) const;
+  /// When the banks of the range were last used by what has been released.
+  [[nodiscard]] std::int64_t latest_use(std::int64_t first, std::int64_t lines) const;
+  void count(const Segment& segment, int by);
   void occupy(std::int64_t first, std::int64_t lines, bool map);
   void merge();
 
   std::int64_t lines_, lines_per_bank_;
+  BankChoice choice_;
   std::int64_t taken_ = 0, peak_ = 0;
   std::vector<Segment> segments_;  // sorted, covers everything
+  std::vector<Bank> banks_;
 };
 
 }  // namespace tessera::compiler

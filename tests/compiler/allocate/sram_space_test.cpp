@@ -75,26 +75,62 @@ TEST(SramSpace, AsideLeavesTheBanksOfMapsAlone) {
   EXPECT_EQ(space.take(4, Fit::aside).first, 8) << "most is taken: what is oldest, wherever it lies";
 }
 
+/// Where three ranges go of which the first is released at once, and three more when all banks hold one.
+std::vector<std::int64_t> places(BankChoice choice, Fit fit) {
+  SramSpace space(64, 16, choice);
+  std::vector<std::int64_t> out;
+  const LineRange first = space.take(4, fit);
+  space.release(first, 1);
+  out.push_back(first.first);
+  for (int i = 0; i < 5; ++i) out.push_back(space.take(4, fit).first);
+  return out;
+}
+
+TEST(SramSpace, OfRangesAsOldTheEmptierBankIsTakenIfWished) {
+  for (const Fit fit : {Fit::oldest, Fit::aside}) {
+    EXPECT_EQ(places(BankChoice::any, fit), (std::vector<std::int64_t>{0, 4, 8, 12, 16, 20}));
+    // Nothing lies in the first bank any more: the second range begins behind what was used. Then bank by bank.
+    EXPECT_EQ(places(BankChoice::emptier, fit), (std::vector<std::int64_t>{0, 4, 16, 32, 48, 8}));
+    // The first bank was used, the others never.
+    EXPECT_EQ(places(BankChoice::rested, fit), (std::vector<std::int64_t>{0, 16, 32, 48, 4, 20}));
+  }
+}
+
+TEST(SramSpace, AgeComesBeforeTheBank) {
+  for (const BankChoice choice : {BankChoice::emptier, BankChoice::rested}) {
+    SramSpace space(32, 16, choice);
+    const LineRange a = space.take(14, Fit::oldest), b = space.take(14, Fit::oldest);
+    EXPECT_EQ(b.first, 16);
+    ASSERT_GE(space.take(2, Fit::oldest).first, 0);
+    ASSERT_GE(space.take(2, Fit::oldest).first, 0);
+    space.release(b, 1);
+    space.release(a, 2);
+    EXPECT_EQ(space.take(14, Fit::oldest).first, 16) << "LOAD would wait longer for the other";
+  }
+}
+
 TEST(SramSpace, RandomUseNeverOverlaps) {
   Random random(3);
-  SramSpace space(257, 32);
-  std::vector<LineRange> held;
-  std::vector<int> owner(257, 0);
-  for (int i = 1; i < 3000; ++i) {
-    if (!held.empty() && random.chance(1, 2)) {
-      const std::size_t k = random.below(held.size());
-      for (std::int64_t l = 0; l < held[k].lines; ++l) owner[static_cast<std::size_t>(held[k].first + l)] = 0;
-      space.release(held[k], i);
-      held.erase(held.begin() + static_cast<std::ptrdiff_t>(k));
-      continue;
+  for (const BankChoice choice : {BankChoice::any, BankChoice::emptier, BankChoice::rested}) {
+    SramSpace space(257, 32, choice);
+    std::vector<LineRange> held;
+    std::vector<int> owner(257, 0);
+    for (int i = 1; i < 3000; ++i) {
+      if (!held.empty() && random.chance(1, 2)) {
+        const std::size_t k = random.below(held.size());
+        for (std::int64_t l = 0; l < held[k].lines; ++l) owner[static_cast<std::size_t>(held[k].first + l)] = 0;
+        space.release(held[k], i);
+        held.erase(held.begin() + static_cast<std::ptrdiff_t>(k));
+        continue;
+      }
+      const LineRange r = space.take(random.between(1, 60), random.chance(1, 2) ? Fit::low : Fit::oldest);
+      if (r.first < 0) continue;
+      for (std::int64_t l = 0; l < r.lines; ++l) {
+        ASSERT_EQ(owner[static_cast<std::size_t>(r.first + l)], 0);
+        owner[static_cast<std::size_t>(r.first + l)] = i;
+      }
+      held.push_back(r);
     }
-    const LineRange r = space.take(random.between(1, 60), random.chance(1, 2) ? Fit::low : Fit::oldest);
-    if (r.first < 0) continue;
-    for (std::int64_t l = 0; l < r.lines; ++l) {
-      ASSERT_EQ(owner[static_cast<std::size_t>(r.first + l)], 0);
-      owner[static_cast<std::size_t>(r.first + l)] = i;
-    }
-    held.push_back(r);
   }
 }
 
