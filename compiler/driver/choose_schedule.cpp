@@ -1,10 +1,9 @@
 #include "compiler/driver/choose_schedule.hpp"
 
+#include <algorithm>
 #include <optional>
 
-#include "compiler/emit/emit.hpp"
-#include "compiler/schedule/unit_cost.hpp"
-#include "hw/common/error.hpp"
+#include "compiler/driver/predictor.hpp"
 
 namespace tessera::compiler {
 namespace {
@@ -20,6 +19,10 @@ constexpr double kImportWaits[] = {1.2, 3.0};
 // Of the time that DRAM traffic takes, what it counts beside the cycles. A batch is run for images a second: there the
 // cycles count for themselves, and searches that care less for bytes are tried too.
 constexpr double kByteShare = 3.0, kBatchByteShare = 1.0;
+// Of the cycles that a memory several times as fast would leave: of schedules that DRAM makes equal, the one that
+// keeps the units busier. For it at most so many cycles more.
+constexpr double kWideShare = 0.15;
+constexpr double kMostForWide = 1.005;
 
 /// A search: what DRAM traffic counts, of its own share, what imports wait, whether groups may run in strips, and
 /// ScheduleOptions::few_instructions.
@@ -33,21 +36,16 @@ constexpr Search kBatchSearches[] = {{0.1, kImportWaits[0]}, {0.1, kImportWaits[
 constexpr Search kStripSearches[] = {{1.0, kImportWaits[0], true}, {0.3, kImportWaits[0], true}};
 constexpr double kFewBytes = 1.05;  // of the compulsory ones, from which strips are tried
 
-/// What emission says of a schedule.
-struct Prediction {
-  double cycles = 0, bytes = 0, compulsory = 0;
-};
+// Placements that are tried, and where searches begin; those of a batch fill the SRAM, where they cost room.
+constexpr BankChoice kBankChoices[] = {BankChoice::any, BankChoice::emptier, BankChoice::rested};
+constexpr std::int64_t kLineBanks[] = {0, 1, 4}, kMapBanks[] = {1, 4, 8};
+constexpr std::int64_t kFirstLineBanks = 4;
 
-std::optional<Prediction> predict(const QGraph& graph, ScheduleOptions options, UnitCost& cost) {
-  options.timing_only = true;
-  try {
-    const isa::Program program = emit(make_schedule(graph, options, cost), cost.chip(), {});
-    return Prediction{static_cast<double>(program.predicted.cycles), static_cast<double>(program.predicted.dram_bytes),
-                      static_cast<double>(program.compulsory_read + program.compulsory_write)};
-  } catch (const UserError&) {
-    return std::nullopt;
-  }
-}
+constexpr int kMostApart = 3;      // times that groups are taken apart
+constexpr double kClearly = 0.99;  // of the worth, from which the groups that were taken apart are not tried whole
+
+// Instructions that are written down before refinement ends: seconds, where maps find no room again and again.
+constexpr std::int64_t kMostWritten = 12'000'000;
 
 bool better(const Prediction& fused, const Prediction& layer) {
   return fused.cycles < kLeastGain * layer.cycles ||
@@ -58,49 +56,74 @@ bool better(const Prediction& fused, const Prediction& layer) {
 struct Choice {
   ScheduleOptions options;
   std::optional<Prediction> prediction;
+  std::optional<double> wide_cycles;  // when somebody asked
 };
 
 class Chooser {
  public:
   Chooser(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options)
-      : graph_(graph), cost_(chip), options_(options) {
+      : predictor_(graph, chip), options_(options) {
     batch_ = !graph.inputs.empty() && graph.tensors[static_cast<std::size_t>(graph.inputs[0])].shape[0] > 1;
-    byte_cycles_ = (batch_ ? kBatchByteShare : kByteShare) / cost_.dram_bytes_per_cycle();
+    byte_cycles_ = (batch_ ? kBatchByteShare : kByteShare) / predictor_.dram_bytes_per_cycle();
   }
 
   Schedule choose() {
     const Choice layer = by_layer();
-    if (!options_.fused) return make_schedule(graph_, layer.options, cost_);
+    if (!options_.fused) return predictor_.make(layer.options);
     Choice best = fused(layer);
     if (!best.prediction) best = layer;
     if (!best.prediction) best.options = options_;  // its objection
-    return make_schedule(graph_, best.options, cost_);
+    return predictor_.make(best.options);
   }
 
  private:
   [[nodiscard]] double worth(const Prediction& p) const { return p.cycles + byte_cycles_ * p.bytes; }
 
+  /// Where refinement begins.
+  [[nodiscard]] ScheduleOptions first_options() const {
+    ScheduleOptions options = options_;
+    options.rows_stay = RowsStay::never;
+    if (batch_) return options;
+    options.placement.banks = BankChoice::emptier;
+    options.placement.line_banks = kFirstLineBanks;
+    return options;
+  }
+
   Choice by_layer() {
-    Choice choice{options_, std::nullopt};
+    Choice choice{first_options(), std::nullopt, std::nullopt};
     choice.options.fused = false;
-    choice.options.rows_stay = RowsStay::never;
-    choice.prediction = predict(graph_, choice.options, cost_);
+    choice.options.placement.line_banks = 0;
+    choice.prediction = predictor_.predict(choice.options);
     refine(choice);
     return choice;
   }
 
   Choice fused(const Choice& layer) {
     const bool forced = options_.fusion.strips > 0;
+    Choice best = searched(layer);
+    Choice apart = best;
+    for (int i = 0; !forced && i < kMostApart && take_apart(apart, layer); ++i) continue;
+    const bool taken = !apart.options.fusion.alone.empty();
+    if (!taken || worth(*apart.prediction) >= kClearly * worth(*best.prediction)) refine(best);
+    if (taken) {
+      refine(apart);
+      if (worth(*apart.prediction) < worth(*best.prediction)) best = apart;
+    }
+    if (!forced && best.prediction && layer.prediction && !better(*best.prediction, *layer.prediction)) return {};
+    return best;
+  }
+
+  /// The best of the searches.
+  Choice searched(const Choice& layer) {
     Choice best;
     double most_bytes = 0;  // 0: any
     const auto attempt = [&](const Search& search) {
-      Choice next{options_, std::nullopt};
-      next.options.rows_stay = RowsStay::never;
+      Choice next{first_options(), std::nullopt, std::nullopt};
       next.options.fusion.byte_share = search.share * options_.fusion.byte_share;
       next.options.fusion.import_wait = search.wait;
       next.options.fusion.cut_columns = search.strips;
       next.options.few_instructions = search.few_instructions;
-      next.prediction = predict(graph_, next.options, cost_);
+      next.prediction = predictor_.predict(next.options);
       if (!next.prediction || (most_bytes > 0 && next.prediction->bytes > most_bytes)) return;
       if (!best.prediction || worth(*next.prediction) < worth(*best.prediction)) best = next;
     };
@@ -112,9 +135,24 @@ class Chooser {
       most_bytes = so_far.bytes;
       for (const Search& search : kStripSearches) attempt(search);
     }
-    refine(best);
-    if (!forced && best.prediction && layer.prediction && !better(*best.prediction, *layer.prediction)) return {};
     return best;
+  }
+
+  /// Groups that take longer than their layers do one by one: those run alone, and the search makes the best of the
+  /// others. False: there is none, or the whole does not gain by it.
+  bool take_apart(Choice& choice, const Choice& layer) {
+    if (!choice.prediction || !layer.prediction) return false;
+    const Prediction& fused = *choice.prediction;
+    if (fused.groups.size() != layer.prediction->groups.size()) return false;
+    std::vector<int> alone = choice.options.fusion.alone;
+    for (std::size_t first = 0, end = 0; first < fused.groups.size(); first = end) {
+      while (end < fused.groups.size() && fused.groups[end] == fused.groups[first]) ++end;
+      if (layer.prediction->span(first, end) >= fused.span(first, end)) continue;
+      for (std::size_t id = first; id < end; ++id) alone.push_back(static_cast<int>(id));
+    }
+    std::sort(alone.begin(), alone.end());
+    alone.erase(std::unique(alone.begin(), alone.end()), alone.end());
+    return turn(choice, [&](ScheduleOptions& o) { o.fusion.alone = alone; });
   }
 
   /// Where things lie, one wish after the other, each only where the whole gains by it.
@@ -126,24 +164,54 @@ class Chooser {
     turn(choice, [](ScheduleOptions& o) { o.short_neighbours = false; });
     // Few instructions where their bytes are worth more than the cycles that finer tiles save.
     turn(choice, [](ScheduleOptions& o) { o.few_instructions = !o.few_instructions; });
+    place(choice);
+    // In other places copies may pay.
+    turn(choice, [](ScheduleOptions& o) { o.copies = !o.copies; });
     // Rows of maps that stay where there is room save bytes.
     if (options_.rows_stay == RowsStay::never) return;
     turn(choice, [&](ScheduleOptions& o) { o.rows_stay = options_.rows_stay; });
   }
 
-  template <typename Change>
-  void turn(Choice& choice, Change change) {
-    Choice next = choice;
-    change(next.options);
-    next.prediction = predict(graph_, next.options, cost_);
-    if (next.prediction && worth(*next.prediction) < worth(*choice.prediction) &&
-        next.prediction->cycles <= kAsMany * choice.prediction->cycles) {
-      choice = next;
+  void place(Choice& choice) {
+    for (const BankChoice banks : kBankChoices) {
+      turn(choice, [&](ScheduleOptions& o) { o.placement.banks = banks; });
+    }
+    if (choice.options.fused) {
+      for (const std::int64_t banks : kLineBanks) {
+        turn(choice, [&](ScheduleOptions& o) { o.placement.line_banks = banks; });
+      }
+    }
+    for (const std::int64_t banks : kMapBanks) {
+      turn(choice, [&](ScheduleOptions& o) { o.placement.map_banks = banks; });
     }
   }
 
-  const QGraph& graph_;
-  UnitCost cost_;
+  /// Takes the change if the whole gains by it.
+  template <typename Change>
+  bool turn(Choice& choice, Change change) {
+    if (predictor_.written() > (choice.options.fused ? kMostWritten : kMostWritten / 2)) return false;
+    Choice next{choice.options, std::nullopt, std::nullopt};
+    change(next.options);
+    if (!predictor_.is_new(next.options)) return false;
+    next.prediction = predictor_.predict(next.options);
+    if (!next.prediction || !gains(choice, next)) return false;
+    choice = next;
+    return true;
+  }
+
+  bool gains(Choice& from, Choice& to) {
+    const double cycles = to.prediction->cycles / from.prediction->cycles;
+    const double gain = worth(*from.prediction) - worth(*to.prediction);
+    if (batch_) return gain > 0 && cycles <= kAsMany;
+    if (gain == 0 || cycles > kMostForWide) return false;
+    const auto wide = [&](Choice& choice) {
+      if (!choice.wide_cycles) choice.wide_cycles = predictor_.wide_cycles(choice.options);
+      return *choice.wide_cycles;
+    };
+    return gain + kWideShare * (wide(from) - wide(to)) > 0;
+  }
+
+  Predictor predictor_;
   const ScheduleOptions& options_;
   bool batch_ = false;
   double byte_cycles_ = 0;

@@ -265,6 +265,7 @@ void FusionSearch::extend_by_groups(int cut, int state) {
   std::int64_t weights = 0;
   for (int end = cut + 1; end <= std::min(layers, cut + deepest); ++end) {
     if (!can_fuse(layer(end - 1), chip_)) break;
+    if (std::find(options_.alone.begin(), options_.alone.end(), end - 1) != options_.alone.end()) break;
     weights += constant_lines(end - 1);
     if (weights > kMostWeights * sram_lines_) break;
     if (!can_group(graph_, cut, end, chip_)) continue;

@@ -32,6 +32,12 @@ struct FusionOptions {
   std::int64_t strips = 0;   // of every group whose maps can be cut so; 0: as is best
   double byte_share = 8.0;   // of the time that DRAM traffic takes, what it counts even when it is hidden
   double import_wait = 1.2;  // of the cycles of an image's lines: LOAD and REORDER wait for room and for DRAM
+  std::vector<int> alone;    // layers in no group
+
+  [[nodiscard]] auto key() const {
+    return std::make_tuple(effort, whole_maps, weights_stay, cut_columns, deepest, strips, byte_share, import_wait,
+                           alone);
+  }
 };
 
 struct FusionPlan {

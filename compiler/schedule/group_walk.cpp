@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/schedule/group_buffers.hpp"
+#include "compiler/schedule/map_order.hpp"
 #include "compiler/schedule/walk.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
@@ -33,6 +34,7 @@ struct Walk::GroupPart {
   // Of one image: a range for each buffer of the trace, until its last chunk. Of several: one for each image of a turn.
   std::vector<LineRange> ranges;
   std::vector<int> chunks_left;  // by buffer: of one image
+  std::int64_t line_banks = 0;   // Placement
   BufferLayout layout;           // of several images
   [[nodiscard]] std::size_t buffer_of(int root) const {
     const std::vector<LineBuffer>& buffers = pieces.front().trace.buffers;
@@ -65,7 +67,7 @@ Walk::Walk(const LayerGraph& graph, const Constants& constants, const WalkChoice
       roots_(graph.roots.size()) {
   const std::int64_t bank_lines = chip_.sram.size_bytes / chip_.sram.line_bytes;
   for (std::int64_t core = 0; core < chip_.cores; ++core)
-    spaces_.emplace_back(chip_.sram.banks * bank_lines, bank_lines);
+    spaces_.emplace_back(chip_.sram.banks * bank_lines, bank_lines, graph.placement.banks);
 }
 
 Walk::~Walk() = default;
@@ -227,13 +229,14 @@ void Walk::count_uses(const GroupPlan& plan, GroupPart& part) const {
 /// Each buffer by itself, or, of several images, a range of them for each image of a turn.
 void Walk::place_buffers(const GroupPlan& plan, GroupPart& part) {
   const bool low = packed(plan.first);
+  part.line_banks = low ? std::min<std::int64_t>(graph_.placement.line_banks, 1) : graph_.placement.line_banks;
   const GroupTrace& trace = part.pieces.front().trace;
   std::vector<BufferUse> uses = buffer_uses(graph_, trace);
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const Root& root = graph_.roots[static_cast<std::size_t>(trace.buffers[i].root)];
     for (const GroupPiece& piece : part.pieces) {
       const LineBuffer& b = piece.trace.buffers.at(i);
-      uses[i].lines = std::max(uses[i].lines, buffer_lines(root, b.rows, b.map.columns, chip_));
+      uses[i].lines = std::max(uses[i].lines, line_order(root, b.rows, b.map.columns, part.line_banks, chip_).lines);
     }
     if (group_->images > 1) continue;
     part.ranges.push_back(
@@ -256,16 +259,17 @@ SramView Walk::group_view(const GroupPart& part, const GroupPiece& piece, int in
   TESSERA_CHECK(i < piece.trace.buffers.size(), "rows of a map that has no buffer");
   const LineBuffer& b = piece.trace.buffers[i];
   const Root& root = graph_.roots[static_cast<std::size_t>(b.root)];
+  const MapOrder order = line_order(root, b.rows, b.map.columns, part.line_banks, chip_);
   SramView view;
   if (group_->images == 1) {
     view.line = part.ranges[i].first;
   } else {
     const bool second = part.layout.twice[i] && n % group_->turns % 2 == 1;
     view.line = part.ranges[static_cast<std::size_t>(n / group_->turns)].first + part.layout.offset[i] +
-                (second ? buffer_lines(root, b.rows, chip_) : 0);
+                (second ? order.lines : 0);
   }
-  view.row_lines = ceil_div(b.map.columns.count(), semantics::pixels_per_line(chip_));
-  view.block_lines = view.row_lines * b.rows;
+  view.row_lines = order.row_lines;
+  view.block_lines = order.block_lines;
   view.first_row = b.map.rows.first;
   if (b.map.columns.count() < root.shape.w) view.columns = b.map.columns;
   view.wrap_rows = b.rows < b.map.rows.count() ? b.rows : 0;

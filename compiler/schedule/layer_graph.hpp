@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "compiler/ir/qgraph.hpp"
+#include "compiler/schedule/placement.hpp"
 #include "isa/chip.hpp"
 #include "isa/isa.hpp"
 #include "isa/program/program.hpp"
@@ -118,10 +119,11 @@ struct LayerGraph {
   std::vector<Root> roots;
   std::vector<Image> images;
   std::vector<Layer> layers;
-  bool halved = false;                    // maps lie so that two engines meet in few banks (map_order.hpp)
-  bool copies = false;                    // engines that take rows may have copies of the weights
-  bool short_neighbours = true;           // LayerSite::vector_neighbours
-  bool few_instructions = false;          // their bytes count where tiles are chosen
+  bool halved = false;            // maps lie so that two engines meet in few banks (map_order.hpp)
+  bool copies = false;            // engines that take rows may have copies of the weights
+  bool short_neighbours = true;   // LayerSite::vector_neighbours
+  bool few_instructions = false;  // their bytes count where tiles are chosen
+  Placement placement;
   std::map<int, std::string> boundaries;  // layers that begin a section by the user's wish, and which (sections.hpp)
 };
 

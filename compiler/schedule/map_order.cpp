@@ -31,24 +31,45 @@ bool maps_leave_room(const LayerGraph& graph, const isa::ChipConfig& chip) {
   return true;
 }
 
-MapOrder map_order(const LayerGraph& graph, int index, const isa::ChipConfig& chip) {
+std::int64_t row_pitch(std::int64_t rows, std::int64_t row_lines, std::int64_t banks, const isa::ChipConfig& chip) {
+  const std::int64_t bank_lines = chip.sram.size_bytes / chip.sram.line_bytes;
+  const std::int64_t in_bank = std::min(ceil_div(rows, banks), bank_lines / row_lines);
+  return in_bank > 0 ? std::max(row_lines, banks > 1 ? bank_lines / in_bank : 0) : row_lines;
+}
+
+MapOrder line_order(const Root& root, std::int64_t rows, const Rows& columns, std::int64_t banks,
+                    const isa::ChipConfig& chip) {
+  const std::int64_t row = ceil_div(columns.count(), semantics::pixels_per_line(chip));
+  const std::int64_t blocks = ceil_div(root.shape.c, chip.layout.channel_block);
+  if (banks == 0) return {false, row, row * rows, blocks * rows * row, 0};
+  const std::int64_t pitch = row_pitch(rows, blocks * row, banks, chip);
+  return {true, pitch, row, pitch * (rows - 1) + blocks * row, 0};
+}
+
+MapOrder map_order(const LayerGraph& graph, int index, bool halved, std::int64_t banks, const isa::ChipConfig& chip) {
   const Root& root = graph.roots[static_cast<std::size_t>(index)];
-  const semantics::MapLayout map = layout_of(root.shape, chip);
-  MapOrder order{false, map.row_lines, map.block_lines(), 0};
-  if (!graph.halved || root.shape.n > 1) return order;
+  const auto rows_over = [&](std::int64_t count) {
+    return line_order(root, root.shape.h, {0, root.shape.w}, count, chip);
+  };
   const bool one_shape = std::all_of(graph.values.begin(), graph.values.end(), [&](const Value& v) {
     return v.root != index || (v.shape.h == root.shape.h && v.shape.w == root.shape.w);
   });
+  if (!one_shape || root.shape.n > 1) banks = 0;
+  if (!halved || root.shape.n > 1) return rows_over(banks);
   if (one_shape && root.shape.h >= kLeastRows) {
-    order.rows_outside = true;
-    order.row_lines = map.blocks * map.row_lines;
-    order.block_lines = map.row_lines;
+    MapOrder order = rows_over(std::max<std::int64_t>(banks, 1));
     order.half_lines = root.shape.h / 2 * order.row_lines;
-  } else {
-    const std::int64_t tiles = ceil_div(root.shape.c, chip.conv.cout_lanes);
-    order.half_lines = tiles / 2 * chip.conv.cout_lanes / chip.layout.channel_block * order.block_lines;
+    return order;
   }
+  MapOrder order = rows_over(banks);
+  if (order.rows_outside) return order;
+  const std::int64_t tiles = ceil_div(root.shape.c, chip.conv.cout_lanes);
+  order.half_lines = tiles / 2 * chip.conv.cout_lanes / chip.layout.channel_block * order.block_lines;
   return order;
+}
+
+MapOrder map_order(const LayerGraph& graph, int root, const isa::ChipConfig& chip) {
+  return map_order(graph, root, graph.halved, graph.placement.map_banks, chip);
 }
 
 }  // namespace tessera::compiler

@@ -29,20 +29,20 @@ constexpr int kMostFailures = 8;   // of a layer's plan to fragmentation, before
 
 class Maker {
  public:
-  Maker(const QGraph& graph, const ScheduleOptions& options, UnitCost& cost)
-      : graph_(graph), chip_(cost.chip()), options_(options), cost_(cost) {}
+  Maker(const QGraph& graph, const ScheduleOptions& options, ScheduleMemory& memory)
+      : graph_(graph), chip_(memory.cost.chip()), options_(options), memory_(memory), cost_(memory.cost) {}
 
   Schedule make() {
     // A node that finds no place in SRAM makes other layers: begin anew with it in DRAM, or on another unit.
-    LayerDetours detours;
     for (;;) {
       out_ = {};
       used_ = {};
-      layers_ = build_layers(graph_, chip_, detours);
+      layers_ = build_layers(graph_, chip_, detours_);
       apply_wishes(layers_, options_.wishes, chip_);
       layers_.copies = options_.copies;
       layers_.short_neighbours = options_.short_neighbours;
       layers_.few_instructions = options_.few_instructions;
+      layers_.placement = options_.placement;
       layers_.halved =
           options_.halved && chip_.cores == 1 && chip_.conv.engines == 2 && maps_leave_room(layers_, chip_);
       choose_modes(layers_, cost_, options_.nhwc_inputs);
@@ -57,10 +57,10 @@ class Maker {
         }
         break;
       } catch (const MoveThroughDram& move) {
-        const bool fresh = detours.through_dram.insert(move.node).second;
+        const bool fresh = detours_.through_dram.insert(move.node).second;
         TESSERA_CHECK(fresh, move.node, " cannot move through DRAM either");
       } catch (const OnGemm& product) {
-        const bool fresh = detours.on_gemm.insert(product.node).second;
+        const bool fresh = detours_.on_gemm.insert(product.node).second;
         TESSERA_CHECK(fresh, product.node, " is a product already");
       }
     }
@@ -141,7 +141,7 @@ class Maker {
     for (;;) {
       Walk walk = walk_with(choices);
       try {
-        walk.run();
+        run(walk);
       } catch (const NoRoom& no_room) {
         if (!choices.packed.front()) {
           choices.packed.assign(layers_.layers.size(), true);
@@ -168,6 +168,16 @@ class Maker {
   Walk walk_with(const WalkChoices& choices) {
     return Walk(layers_, constants_, choices, cost_, options_.nhwc_inputs, scratch_maps());
   }
+  void run(Walk& walk) {
+    const auto count = [&] { memory_.written += walk.written(); };
+    try {
+      walk.run();
+    } catch (...) {
+      count();
+      throw;
+    }
+    count();
+  }
   [[nodiscard]] std::int64_t scratch_maps() const {
     return round_up(used_[static_cast<std::size_t>(isa::BufferKind::scratch)], kBufferAlign);
   }
@@ -181,7 +191,7 @@ class Maker {
       for (int tries = 0; tries < kMostTries; ++tries) {
         Walk trial = walk_with(tried);
         try {
-          trial.run();
+          run(trial);
           return trial.cost();
         } catch (const NoRoom& no_room) {
           int& met = tried.fragmentation[static_cast<std::size_t>(no_room.layer)];
@@ -195,7 +205,7 @@ class Maker {
     };
     fill_sram(layers_, chip_, cost_of, options_.rows_stay, choices);
     Walk filled = walk_with(choices);
-    filled.run();
+    run(filled);
     take_result(filled, choices.spilled);
   }
 
@@ -210,14 +220,13 @@ class Maker {
 
   /// Plans by the search, walks; where the walk finds no room the search leaves more of the SRAM free.
   void walk_fused() {
-    FusionSearch search(layers_, constants_, cost_, options_.fusion);
+    std::optional<FusionSearch> search;
     std::vector<double> margin(layers_.layers.size(), kLeastMargin);
-    const std::int64_t lines = chip_.sram.banks * (chip_.sram.size_bytes / chip_.sram.line_bytes);
     WalkChoices choices;
     choices.byte_cycles = options_.fusion.byte_share / cost_.dram_bytes_per_cycle();
     choices.fragmentation.assign(layers_.layers.size(), 0);
     for (int tries = 0; tries < kMostSearches; ++tries) {
-      const FusionPlan plan = search.best(lines, margin);
+      const FusionPlan plan = fusion_plan(search, margin);
       if (!plan.found) break;
       choices.spilled = plan.spilled;
       if (chip_.cores > 1) choices.spilled.assign(layers_.roots.size(), true);
@@ -229,7 +238,7 @@ class Maker {
       for (bool again = true; again;) {
         Walk walk = walk_with(choices);
         try {
-          walk.run();
+          run(walk);
         } catch (const NoRoom& no_room) {
           const Rows group = group_of(plan, no_room.layer);
           again = pack_more(group, choices);
@@ -242,6 +251,22 @@ class Maker {
       }
     }
     walk();
+  }
+
+  /// Of this schedule's search, which is made when no other schedule made one like it.
+  const FusionPlan& fusion_plan(std::optional<FusionSearch>& search, const std::vector<double>& margin) {
+    const ScheduleMemory::PlanKey key{
+        options_.fusion.key(),
+        {layers_.halved, layers_.copies, layers_.few_instructions, layers_.placement.map_banks > 0},
+        margin,
+        detours_.through_dram,
+        detours_.on_gemm};
+    const auto [known, fresh] = memory_.plans.emplace(key, FusionPlan{});
+    if (fresh) {
+      if (!search) search.emplace(layers_, constants_, cost_, options_.fusion);
+      known->second = search->best(chip_.sram.banks * (chip_.sram.size_bytes / chip_.sram.line_bytes), margin);
+    }
+    return known->second;
   }
 
   /// The layers of the group that the layer is in; itself when it is in none.
@@ -446,7 +471,9 @@ class Maker {
   const QGraph& graph_;
   const isa::ChipConfig& chip_;
   ScheduleOptions options_;
+  LayerDetours detours_;
   LayerGraph layers_;
+  ScheduleMemory& memory_;
   UnitCost& cost_;
   Constants constants_;
   std::vector<GroupPlan> groups_;  // fused
@@ -457,12 +484,12 @@ class Maker {
 }  // namespace
 
 Schedule make_schedule(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options) {
-  UnitCost cost(chip);
-  return make_schedule(graph, options, cost);
+  ScheduleMemory memory(chip);
+  return make_schedule(graph, options, memory);
 }
 
-Schedule make_schedule(const QGraph& graph, const ScheduleOptions& options, UnitCost& cost) {
-  return Maker(graph, options, cost).make();
+Schedule make_schedule(const QGraph& graph, const ScheduleOptions& options, ScheduleMemory& memory) {
+  return Maker(graph, options, memory).make();
 }
 
 }  // namespace tessera::compiler

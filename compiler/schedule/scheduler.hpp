@@ -5,12 +5,19 @@
 // program order with addresses; waits and signals are emission's.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "compiler/ir/qgraph.hpp"
 #include "compiler/schedule/fusion_search.hpp"
 #include "compiler/schedule/kept_rows.hpp"
+#include "compiler/schedule/placement.hpp"
+#include "compiler/schedule/unit_cost.hpp"
 #include "compiler/schedule/wishes.hpp"
 #include "compiler/schedule/work.hpp"
 #include "isa/chip.hpp"
@@ -24,15 +31,30 @@ struct ScheduleOptions {
   bool copies = true;        // engines that share a layer by rows may have copies of its weights
   bool short_neighbours = true;   // a convolution's tiles may be large where vector work beside it is short
   bool few_instructions = false;  // their bytes count where tiles are chosen
+  Placement placement;
   Wishes wishes;
   bool fused = false;
   FusionOptions fusion;
   RowsStay rows_stay = RowsStay::if_cheaper;  // of maps that go through DRAM
 };
 
+/// What schedules of one graph with the same wishes ask again and again: cycles of instructions, plans of searches.
+class ScheduleMemory {
+ public:
+  explicit ScheduleMemory(const isa::ChipConfig& chip) : cost(chip) {}
+
+  UnitCost cost;
+  /// All that a search depends on: its options, halved, copies and few_instructions, whether rows of maps lie outside,
+  /// the margins by layer, LayerDetours.
+  using PlanKey = std::tuple<decltype(FusionOptions().key()), std::array<bool, 4>, std::vector<double>,
+                             std::set<std::string>, std::set<std::string>>;
+  std::map<PlanKey, FusionPlan> plans;
+  std::int64_t written = 0;  // instructions of all walks: what the schedules have cost so far
+};
+
 /// UserError: what does not fit, with the layer, the operands' sizes and the chip's SRAM.
 [[nodiscard]] Schedule make_schedule(const QGraph& graph, const isa::ChipConfig& chip, const ScheduleOptions& options);
-/// `cost`: of the chip; it remembers what other schedules of the graph have asked.
-[[nodiscard]] Schedule make_schedule(const QGraph& graph, const ScheduleOptions& options, UnitCost& cost);
+/// For the memory's chip.
+[[nodiscard]] Schedule make_schedule(const QGraph& graph, const ScheduleOptions& options, ScheduleMemory& memory);
 
 }  // namespace tessera::compiler

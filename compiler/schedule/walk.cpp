@@ -199,21 +199,19 @@ void Walk::place_root(int id, int index, bool leaves) {
   const Root& root = graph_.roots[static_cast<std::size_t>(index)];
   s.placed = true;
   if (resident(index)) {
-    const semantics::MapLayout map = semantics::map_layout(root.shape.c, root.shape.h, root.shape.w, chip_);
-    MapOrder order = map_order(graph_, index, chip_);
-    if (order.half_lines > 0 && grouped(index)) order = {false, map.row_lines, map.block_lines(), 0};
+    const bool low = packed(root.first_layer);
+    const std::int64_t banks = low ? std::min<std::int64_t>(graph_.placement.map_banks, 1) : graph_.placement.map_banks;
+    const MapOrder order = map_order(graph_, index, graph_.halved && !grouped(index), banks, chip_);
     s.row_lines = order.row_lines;
     s.block_lines = order.block_lines;
-    s.image_lines = map.blocks * map.block_lines();
+    s.image_lines = order.lines;
     s.images = engine_images(root.shape.n, chip_);
     s.engine_lines = s.images * s.image_lines;
     const std::int64_t bank_lines = chip_.sram.size_bytes / chip_.sram.line_bytes;
-    if (s.images < root.shape.n && !packed(root.first_layer) && !moved(index))
-      s.engine_lines = std::max(s.engine_lines, bank_lines);
+    if (s.images < root.shape.n && !low && !moved(index)) s.engine_lines = std::max(s.engine_lines, bank_lines);
     const std::int64_t last = (root.shape.n - 1) / s.images;  // engine
     const std::int64_t lines = last * s.engine_lines + (root.shape.n - last * s.images) * s.image_lines;
-    s.range =
-        take(id, 0, lines, packed(root.first_layer) ? Fit::low : Fit::apart, root.name, {-1, 0}, order.half_lines);
+    s.range = take(id, 0, lines, low ? Fit::low : Fit::apart, root.name, {-1, 0}, order.half_lines);
     return;
   }
   if (kept(index).rows > 0) {

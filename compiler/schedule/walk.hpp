@@ -70,6 +70,8 @@ class Walk {
   std::vector<LayerNote> notes;
   std::int64_t scratch_bytes;  // with spilled maps, behind the scratch images
   std::int64_t sram_peak_lines = 0;
+  /// Instructions, also of a walk that found no room.
+  [[nodiscard]] std::int64_t written() const { return now_; }
   /// What the walk costs, roughly: bytes that LOADs and STOREs move; cycles of each layer or group alone, of the units
   /// by its estimates or of the DRAM, whichever are more.
   struct Cost {

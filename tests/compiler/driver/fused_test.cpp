@@ -121,6 +121,77 @@ TEST(Fused, RandomGraphsWithRowsThatStayComputeTheGraph) {
   EXPECT_GT(with_rows, seeds() / 20);
 }
 
+std::vector<std::vector<isa::Word>> words_of(const isa::Program& program) {
+  std::vector<std::vector<isa::Word>> words;
+  for (const isa::Section& section : program.sections) {
+    for (const isa::QueueStream& stream : section.streams) words.push_back(stream.words);
+  }
+  return words;
+}
+
+/// Rows of maps and line buffers spread over banks, buffers in emptier banks: whether or not the driver would want it.
+TEST(Fused, RandomGraphsInOtherPlacesComputeTheGraph) {
+  constexpr std::int64_t kBanks[] = {0, 1, 2, 5};
+  std::uint64_t ran = 0, elsewhere = 0;
+  for (std::uint64_t seed = 1001; seed <= 1000 + seeds(); ++seed) {
+    const isa::ChipConfig chip = chip_with("tiny", kBankBytes[seed % 4], seed % 3 == 0 ? 2 : 1);
+    const QGraph graph = testing::random_graph(seed, 17, seed % 5 == 0 ? 2 : 1);
+    for (const bool fused : {false, true}) {
+      ScheduleOptions options;
+      options.fused = fused;
+      options.rows_stay = RowsStay::never;
+      if (seed % 4 == 1) options.fusion.strips = 3;
+      try {
+        const isa::Program plain = emit(make_schedule(graph, chip, options), chip, {});
+        options.placement.banks = static_cast<BankChoice>(seed % 3);
+        options.placement.line_banks = kBanks[seed / 2 % 4];
+        options.placement.map_banks = kBanks[seed / 3 % 4];
+        const isa::Program program = emit(make_schedule(graph, chip, options), chip, {});
+        elsewhere += words_of(program) != words_of(plain) ? 1 : 0;
+        testing::expect_program_computes(graph, program, chip, testing::random_inputs(graph, seed + 1000), seed);
+        ++ran;
+      } catch (const UserError&) {  // what this SRAM cannot hold
+      }
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(ran, seeds());
+  EXPECT_GT(elsewhere, seeds());
+}
+
+/// Schedules of a graph that share a memory are those that each makes by itself.
+TEST(Fused, AScheduleDoesNotDependOnThoseMadeBefore) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const isa::ChipConfig chip = chip_with("tiny", kBankBytes[seed % 4], 2);
+    const QGraph graph = testing::random_graph(seed, 17);
+    ScheduleMemory memory(chip);
+    for (const int way : {0, 1, 2, 3, 4, 5, 0}) {
+      ScheduleOptions options;
+      options.fused = true;
+      options.copies = way != 1;
+      options.halved = way != 2;
+      options.few_instructions = way == 3;
+      if (way == 4) options.fusion.alone = {0, 1};
+      if (way == 5) options.placement.map_banks = 4;
+      const isa::Program alone = emit(make_schedule(graph, chip, options), chip, {});
+      EXPECT_EQ(words_of(emit(make_schedule(graph, options, memory), chip, {})), words_of(alone)) << seed << " " << way;
+    }
+  }
+}
+
+TEST(Fused, LayersThatAreWishedAloneAreInNoGroup) {
+  QBuilder builder(11);
+  const int first = builder.conv(builder.input(1, 64, 16, 16), 64, {});
+  const int second = builder.conv(builder.conv(first, 64, {}), 64, {});
+  builder.output(second);
+  const isa::ChipConfig chip = chip_with("tiny", 2048);
+  ScheduleOptions options;
+  options.fused = true;
+  EXPECT_LT(make_schedule(builder.graph, chip, options).program.groups.size(), 3U);
+  options.fusion.alone = {1};
+  EXPECT_EQ(make_schedule(builder.graph, chip, options).program.groups.size(), 3U);
+}
+
 /// Groups whose weights come again for each chunk, of one image and of several.
 TEST(Fused, RandomGraphsWithStreamedWeightsComputeTheGraph) {
   std::uint64_t ran = 0, streamed = 0;
