@@ -95,7 +95,7 @@ void Walk::group(const GroupPlan& plan) {
     for (LineRange& range : part.ranges) release(part.core, range);
     for (int id = plan.first; id < plan.end; ++id) {
       LayerNote& note = part.members[static_cast<std::size_t>(id - plan.first)].note;
-      note.places = places(id, part.pieces.front().trace.buffers);
+      note.places = places(id, part.pieces.front().trace.buffers, part.line_banks);
       if (note.weights_streamed) {
         note.places.push_back(
             detail::concat("weights: ", note.channel_tiles, " parts, loaded for each of ", note.row_tiles, " chunks"));

@@ -1,8 +1,10 @@
 // Where a layer's operands, result and weights lay while it ran, in words: the part of Walk that explains it.
 #include <algorithm>
 
+#include "compiler/schedule/map_order.hpp"
 #include "compiler/schedule/walk.hpp"
 #include "hw/common/error.hpp"
+#include "hw/common/units.hpp"
 
 namespace tessera::compiler {
 
@@ -23,9 +25,19 @@ std::string Walk::import_text(int index) const {
 }
 
 /// `buffers`: of the layer's group.
-std::string Walk::place_text(int index, const std::vector<LineBuffer>& buffers) const {
+/// ", its rows over 4 banks" where they lie apart (Placement).
+std::string Walk::spread_text(const Root& root, std::int64_t rows, const Rows& columns, std::int64_t pitch) const {
+  if (pitch <= line_order(root, rows, columns, 1, chip_).row_lines) return "";
+  const std::int64_t bank_lines = chip_.sram.size_bytes / chip_.sram.line_bytes;
+  return detail::concat(", its rows over ", ceil_div(rows, bank_lines / pitch), " banks");
+}
+
+std::string Walk::place_text(int index, const std::vector<LineBuffer>& buffers, std::int64_t line_banks) const {
   const Root& root = graph_.roots[static_cast<std::size_t>(index)];
-  if (resident(index)) return "all of it in SRAM";
+  if (resident(index)) {
+    const std::int64_t pitch = roots_[static_cast<std::size_t>(index)].row_lines;
+    return "all of it in SRAM" + spread_text(root, root.shape.h, {0, root.shape.w}, pitch);
+  }
   const KeptRows& rows = kept(index);
   std::string text;
   if (rows.rows > 0) {
@@ -39,22 +51,24 @@ std::string Walk::place_text(int index, const std::vector<LineBuffer>& buffers) 
   if (buffer->map.columns.count() < root.shape.w) {
     text += detail::concat(" x ", buffer->map.columns.count(), " columns");
   }
+  const MapOrder order = line_order(root, buffer->rows, buffer->map.columns, line_banks, chip_);
+  text += spread_text(root, buffer->rows, buffer->map.columns, order.row_lines);
   if (buffer->streamed) text += ", loaded";
   if (buffer->leaves && !buffer->streamed) text += ", stored";
   return text;
 }
 
-std::vector<std::string> Walk::places(int id, const std::vector<LineBuffer>& buffers) const {
+std::vector<std::string> Walk::places(int id, const std::vector<LineBuffer>& buffers, std::int64_t line_banks) const {
   const Layer& l = graph_.layers[static_cast<std::size_t>(id)];
   std::vector<std::string> out;
   for (const int t : l.inputs) {
     const int index = graph_.values[static_cast<std::size_t>(t)].root;
     const Root& root = graph_.roots[static_cast<std::size_t>(index)];
     const std::string from = root.imported ? import_text(index) + "; " : "";
-    out.push_back("reads " + root.name + ": " + from + place_text(index, buffers));
+    out.push_back("reads " + root.name + ": " + from + place_text(index, buffers, line_banks));
   }
   out.push_back("writes " + graph_.roots[static_cast<std::size_t>(l.output_root)].name + ": " +
-                place_text(l.output_root, buffers));
+                place_text(l.output_root, buffers, line_banks));
   return out;
 }
 

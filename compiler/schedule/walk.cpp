@@ -432,7 +432,7 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
   }
   release(core, whole.params);
   release(core, whole.table);
-  notes.back().places = places(id, {});
+  notes.back().places = places(id, {}, 0);
   if (!constants_.layers[static_cast<std::size_t>(id)].layout) return;
   const bool once = plan.channels_outer || channel_tiles.size() == 1;
   notes.back().places.push_back(once

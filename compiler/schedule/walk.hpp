@@ -129,8 +129,11 @@ class Walk {
                                     const Rows& rows) const;
   void finish_chunk(const GroupPlan& plan, GroupPart& part, const GroupChunk& chunk);
   [[nodiscard]] std::string import_text(int root) const;
-  [[nodiscard]] std::string place_text(int root, const std::vector<LineBuffer>& buffers) const;
-  [[nodiscard]] std::vector<std::string> places(int id, const std::vector<LineBuffer>& buffers) const;
+  [[nodiscard]] std::string spread_text(const Root& root, std::int64_t rows, const Rows& columns,
+                                        std::int64_t pitch) const;
+  [[nodiscard]] std::string place_text(int root, const std::vector<LineBuffer>& buffers, std::int64_t line_banks) const;
+  [[nodiscard]] std::vector<std::string> places(int id, const std::vector<LineBuffer>& buffers,
+                                                std::int64_t line_banks) const;
   void host(int id);
   void move_layer(int id);
   [[noreturn]] static void no_place_for_move(int id, const Layer& layer, const std::string& what);

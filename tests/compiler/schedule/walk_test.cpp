@@ -167,6 +167,19 @@ TEST(Places, SayWhatStaysAndWhatMoves) {
   EXPECT_NE(net.notes[0].places.at(0).find("from an image"), std::string::npos);
 }
 
+TEST(Places, SayWhereRowsLieApart) {
+  TwoLayers net(kWindow3, true);
+  net.choices.packed.assign(net.graph.layers.size(), false);
+  net.graph.placement.line_banks = 2;
+  net.graph.placement.map_banks = 4;
+  ASSERT_TRUE(net.cost_of(net.choices));
+  EXPECT_NE(net.notes[1].places.at(0).find("a line buffer of 3 rows, its rows over 2 banks, loaded"),
+            std::string::npos);
+  net.choices.spilled[static_cast<std::size_t>(net.root)] = false;
+  ASSERT_TRUE(net.cost_of(net.choices));
+  EXPECT_NE(net.notes[1].places.at(0).find("all of it in SRAM, its rows over 4 banks"), std::string::npos);
+}
+
 /// Both layers as one group, the second's weights streamed in `parts` (0: they stay).
 std::int64_t streamed_bytes(TwoLayers& net, std::int64_t steps, std::int64_t parts) {
   GroupPlan both;
