@@ -9,10 +9,12 @@ namespace tessera::compiler {
 namespace {
 
 // A fused schedule is worth having when it takes fewer cycles than the layer schedule by more than the prediction may
-// err, or moves fewer bytes in as many cycles.
-constexpr double kLeastGain = 0.99;
-constexpr double kAsMany = 1.001;
+// err, or moves fewer bytes in no more cycles. The prediction errs most where instructions are much of what is moved:
+// many short ones wait for each other there, and for their words (micro).
+constexpr double kLeastGain = 0.99, kLeastGainFetched = 0.95;
+constexpr double kMuchFetched = 0.25;  // of the bytes
 constexpr double kLeastSaving = 0.99;
+constexpr double kAsMany = 1.001;
 
 // Searches that assume different times for the rows of images: how far they hide is the whole's to say.
 constexpr double kImportWaits[] = {1.2, 3.0};
@@ -48,8 +50,9 @@ constexpr double kClearly = 0.99;  // of the worth, from which the groups that w
 constexpr std::int64_t kMostWritten = 12'000'000;
 
 bool better(const Prediction& fused, const Prediction& layer) {
+  if (fused.instruction_bytes > kMuchFetched * fused.bytes) return fused.cycles < kLeastGainFetched * layer.cycles;
   return fused.cycles < kLeastGain * layer.cycles ||
-         (fused.cycles <= kAsMany * layer.cycles && fused.bytes < kLeastSaving * layer.bytes);
+         (fused.cycles <= layer.cycles && fused.bytes < kLeastSaving * layer.bytes);
 }
 
 /// A way to schedule and what it is predicted to take; none: it does not fit.

@@ -23,6 +23,9 @@ std::optional<Prediction> Predictor::predict(ScheduleOptions options) {
     out.cycles = static_cast<double>(program.predicted.cycles);
     out.bytes = static_cast<double>(program.predicted.dram_bytes);
     out.compulsory = static_cast<double>(program.compulsory_read + program.compulsory_write);
+    for (const isa::Buffer& buffer : program.buffers) {
+      if (buffer.kind == isa::BufferKind::instructions) out.instruction_bytes += static_cast<double>(buffer.size);
+    }
     for (const isa::LayerInfo& layer : program.layers) {
       out.groups.push_back(layer.group);
       out.ends.push_back(static_cast<double>(program.groups[layer.group].predicted_end));

@@ -17,8 +17,9 @@ namespace tessera::compiler {
 /// Cycles and DRAM bytes of a whole program.
 struct Prediction {
   double cycles = 0, bytes = 0, compulsory = 0;
-  std::vector<double> ends;  // by layer: when the last instruction of its group ends
-  std::vector<int> groups;   // by layer
+  double instruction_bytes = 0;  // of the bytes
+  std::vector<double> ends;      // by layer: when the last instruction of its group ends
+  std::vector<int> groups;       // by layer
   /// Cycles of layers [first, end), which are groups.
   [[nodiscard]] double span(std::size_t first, std::size_t end) const {
     return ends[end - 1] - (first == 0 ? 0 : ends[first - 1]);

@@ -1,8 +1,10 @@
 #include "compiler/schedule/map_order.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "hw/common/units.hpp"
+#include "isa/isa.hpp"
 #include "isa/semantics/layout.hpp"
 
 namespace tessera::compiler {
@@ -10,6 +12,8 @@ namespace {
 
 // Rows from which engines share a map by rows: with fewer they fill the pixel lanes badly and read all weights twice.
 constexpr std::int64_t kLeastRows = 8;
+
+constexpr std::int64_t kMostPitch = std::numeric_limits<decltype(isa::SramTensor::row_pitch)>::max();
 
 semantics::MapLayout layout_of(const MapShape& shape, const isa::ChipConfig& chip) {
   return semantics::map_layout(shape.c, shape.h, shape.w, chip);
@@ -34,14 +38,15 @@ bool maps_leave_room(const LayerGraph& graph, const isa::ChipConfig& chip) {
 std::int64_t row_pitch(std::int64_t rows, std::int64_t row_lines, std::int64_t banks, const isa::ChipConfig& chip) {
   const std::int64_t bank_lines = chip.sram.size_bytes / chip.sram.line_bytes;
   const std::int64_t in_bank = std::min(ceil_div(rows, banks), bank_lines / row_lines);
-  return in_bank > 0 ? std::max(row_lines, banks > 1 ? bank_lines / in_bank : 0) : row_lines;
+  if (in_bank == 0 || banks <= 1) return row_lines;
+  return std::max(row_lines, std::min(bank_lines / in_bank, kMostPitch));
 }
 
 MapOrder line_order(const Root& root, std::int64_t rows, const Rows& columns, std::int64_t banks,
                     const isa::ChipConfig& chip) {
   const std::int64_t row = ceil_div(columns.count(), semantics::pixels_per_line(chip));
   const std::int64_t blocks = ceil_div(root.shape.c, chip.layout.channel_block);
-  if (banks == 0) return {false, row, row * rows, blocks * rows * row, 0};
+  if (banks == 0 || blocks * row > kMostPitch) return {false, row, row * rows, blocks * rows * row, 0};
   const std::int64_t pitch = row_pitch(rows, blocks * row, banks, chip);
   return {true, pitch, row, pitch * (rows - 1) + blocks * row, 0};
 }

@@ -16,7 +16,7 @@ namespace tessera::compiler {
 [[nodiscard]] bool maps_leave_room(const LayerGraph& graph, const isa::ChipConfig& chip);
 
 /// Lines from row to row of `rows` rows of so many lines that are spread over up to `banks` banks: as many whole rows
-/// as fit fill a bank, or the rows lie dense where that takes as many banks.
+/// as fit fill a bank, or the rows lie dense where that takes as many banks. At most what an instruction can say.
 [[nodiscard]] std::int64_t row_pitch(std::int64_t rows, std::int64_t row_lines, std::int64_t banks,
                                      const isa::ChipConfig& chip);
 
@@ -33,7 +33,8 @@ struct MapOrder {
 /// As the graph wishes.
 [[nodiscard]] MapOrder map_order(const LayerGraph& graph, int root, const isa::ChipConfig& chip);
 
-/// Of `rows` rows of so many columns of the root, one image, spread over `banks` banks (Placement).
+/// Of `rows` rows of so many columns of the root, one image, spread over `banks` banks (Placement); rows too long for
+/// an instruction's pitch lie block by block.
 [[nodiscard]] MapOrder line_order(const Root& root, std::int64_t rows, const Rows& columns, std::int64_t banks,
                                   const isa::ChipConfig& chip);
 

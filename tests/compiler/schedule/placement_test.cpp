@@ -30,6 +30,17 @@ TEST(RowPitch, AsManyWholeRowsAsFitFillABank) {
   EXPECT_EQ(row_pitch(10, 4, 3, chip), 16) << "four rows a bank, the last bank has two";
 }
 
+TEST(RowPitch, NoLongerThanAnInstructionCanSay) {
+  const std::int64_t line = isa::load_chip("tiny").sram.line_bytes;
+  const isa::ChipConfig chip = isa::load_chip("tiny", {"sram.size_bytes=" + std::to_string((1 << 20) * line)});
+  EXPECT_EQ(row_pitch(8, 4, 8, chip), 65535);
+  Root root;
+  root.shape = {1, 8192 * chip.layout.channel_block, 4, 64};  // in a row more lines than that
+  EXPECT_FALSE(line_order(root, 4, {0, 64}, 2, chip).rows_outside);
+  root.shape.c = chip.layout.channel_block;
+  EXPECT_TRUE(line_order(root, 4, {0, 64}, 2, chip).rows_outside);
+}
+
 TEST(LineOrder, NoTwoLinesLieInOnePlace) {
   const isa::ChipConfig chip = chip_of_small_banks();
   Root root;
