@@ -45,6 +45,16 @@ Figures measure(const Case& c) {
   return {outcome.result.cycles, outcome.ideal.at("dram"), compiler::network_bounds(compiled.qgraph, compiled.chip)};
 }
 
+/// What ctest shows; without it the bytes of the case, pointers and all.
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.network << " " << c.chip << " " << c.schedule;
+  for (const std::string& set : c.sets) *out << " " << set;
+}
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  return std::string(info.param.network) + "_" + info.param.chip + "_" + info.param.schedule + "_" +
+         std::to_string(info.index);
+}
+
 class BoundsOfRuns : public testing::TestWithParam<Case> {};
 
 TEST_P(BoundsOfRuns, NoRunIsFaster) {
@@ -67,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"squeezenet", "a1000", "auto", {"dram.refresh=per_bank", "conv.engines=1"}},
                     Case{"squeezenet", "a1000", "fused", {"sram.size_bytes=16384"}},
                     Case{"mobilenet_v2", "a1000", "auto", {"dram.channels=16"}},
-                    Case{"mobilenet_v2", "a1000", "auto", {"dram.device=DDR4-3200", "dram.ecc=in_band"}}));
+                    Case{"mobilenet_v2", "a1000", "auto", {"dram.device=DDR4-3200", "dram.ecc=in_band"}}),
+    name_of);
 
 TEST(BoundsOfRun, AStreamBoundRunComesNear) {
   const Figures f = measure({"resnet50", "a1000", "layer", {"dram.channels=1"}});
