@@ -48,9 +48,9 @@ void SramSpace::choose(const Wish& wish, std::size_t begin, std::size_t end, Cho
     offer(run_first);
     return;
   }
-  const bool to_banks =
-      wish.fit == Fit::apart || wish.beside_maps || wish.lines >= lines_per_bank_ || wish.apart_from.first >= 0;
   const bool all_banks = wish.fit == Fit::apart || choice_ != BankChoice::any;
+  const bool next_banks =
+      !all_banks && (wish.beside_maps || wish.lines >= lines_per_bank_ || wish.apart_from.first >= 0);
   for (std::size_t i = begin; i < end; ++i) {
     const Segment& s = segments_[i];
     // What holds a segment that was used later than the best place is no better.
@@ -59,7 +59,7 @@ void SramSpace::choose(const Wish& wish, std::size_t begin, std::size_t end, Cho
       offer(s.first);
       offer(s.first + s.lines - wish.lines);
     }
-    if (to_banks && !all_banks) offer(next_bank(s.first));
+    if (next_banks) offer(next_bank(s.first));
   }
   if (!all_banks) return;
   const std::int64_t front = next_bank(wish.half_lines) - wish.half_lines;  // the part of a bank in front of the range
@@ -70,7 +70,8 @@ void SramSpace::choose(const Wish& wish, std::size_t begin, std::size_t end, Cho
 }
 
 /// A place is better when it meets `apart_from` in no bank, then when its latest earlier use is older (oldest, aside),
-/// then when its banks hold less, then when it or its second half begins a bank, then lower.
+/// then when its banks hold less, then when those were left alone for longer (rested), then when it or its second half
+/// begins a bank, then lower.
 void SramSpace::consider(const Wish& wish, std::int64_t first, std::size_t begin, std::size_t end, Choice& best) const {
   Choice choice;
   choice.first = first;
@@ -81,7 +82,8 @@ void SramSpace::consider(const Wish& wish, std::int64_t first, std::size_t begin
   const auto lost = [&] {
     return best.first >= 0 && std::make_pair(choice.meets, choice.age) > std::make_pair(best.meets, best.age);
   };
-  if (wish.fit == Fit::oldest || wish.fit == Fit::aside) {
+  const bool streamed = wish.fit == Fit::oldest || wish.fit == Fit::aside;
+  if (streamed) {
     choice.age = -1;
     const auto before = [](const Segment& s, std::int64_t line) { return s.first + s.lines <= line; };
     const auto from = segments_.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -91,7 +93,6 @@ void SramSpace::consider(const Wish& wish, std::int64_t first, std::size_t begin
     }
   }
   if (lost()) return;
-  const bool streamed = wish.fit == Fit::oldest || wish.fit == Fit::aside;
   const bool emptier = streamed && choice_ != BankChoice::any;
   const bool maps = wish.beside_maps && !emptier;
   if (wish.fit == Fit::apart || maps || emptier) choice.shared = shared_banks(first, wish.lines, maps);

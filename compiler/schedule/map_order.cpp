@@ -56,11 +56,12 @@ MapOrder map_order(const LayerGraph& graph, int index, bool halved, std::int64_t
   const auto rows_over = [&](std::int64_t count) {
     return line_order(root, root.shape.h, {0, root.shape.w}, count, chip);
   };
+  if (root.shape.n > 1) return rows_over(0);
   const bool one_shape = std::all_of(graph.values.begin(), graph.values.end(), [&](const Value& v) {
     return v.root != index || (v.shape.h == root.shape.h && v.shape.w == root.shape.w);
   });
-  if (!one_shape || root.shape.n > 1) banks = 0;
-  if (!halved || root.shape.n > 1) return rows_over(banks);
+  if (!one_shape) banks = 0;
+  if (!halved) return rows_over(banks);
   if (one_shape && root.shape.h >= kLeastRows) {
     MapOrder order = rows_over(std::max<std::int64_t>(banks, 1));
     order.half_lines = root.shape.h / 2 * order.row_lines;

@@ -24,7 +24,6 @@ std::string Walk::import_text(int index) const {
   return text;
 }
 
-/// `buffers`: of the layer's group.
 /// ", its rows over 4 banks" where they lie apart (Placement).
 std::string Walk::spread_text(const Root& root, std::int64_t rows, const Rows& columns, std::int64_t pitch) const {
   if (pitch <= line_order(root, rows, columns, 1, chip_).row_lines) return "";
@@ -32,6 +31,7 @@ std::string Walk::spread_text(const Root& root, std::int64_t rows, const Rows& c
   return detail::concat(", its rows over ", ceil_div(rows, bank_lines / pitch), " banks");
 }
 
+/// `buffers`: of the layer's group, their rows over `line_banks` banks.
 std::string Walk::place_text(int index, const std::vector<LineBuffer>& buffers, std::int64_t line_banks) const {
   const Root& root = graph_.roots[static_cast<std::size_t>(index)];
   if (resident(index)) {
