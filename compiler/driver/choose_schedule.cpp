@@ -1,7 +1,9 @@
 #include "compiler/driver/choose_schedule.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <vector>
 
 #include "compiler/driver/predictor.hpp"
 
@@ -22,31 +24,34 @@ constexpr double kImportWaits[] = {1.2, 3.0};
 // cycles count for themselves, and searches that care less for bytes are tried too.
 constexpr double kByteShare = 3.0, kBatchByteShare = 1.0;
 // Of the cycles that a memory several times as fast would leave: of schedules that DRAM makes equal, the one that
-// keeps the units busier. For it at most so many cycles more.
+// keeps the units busier. For it at most so many cycles more; schedules that differ by less there, and in what they
+// move, are told apart without it.
 constexpr double kWideShare = 0.15;
 constexpr double kMostForWide = 1.005;
+constexpr double kClearlyWider = 0.02;
 
-/// A search: what DRAM traffic counts, of its own share, what imports wait, whether groups may run in strips, and
-/// ScheduleOptions::few_instructions.
+/// A search: what DRAM traffic counts, of its own share, what imports wait, whether groups may run in strips.
 struct Search {
   double share = 1.0, wait = 1.2;
-  bool strips = false, few_instructions = false;
+  bool strips = false;
 };
-constexpr Search kSearches[] = {{1.0, kImportWaits[0]}, {1.0, kImportWaits[1]}, {1.0, kImportWaits[0], false, true}};
+constexpr Search kSearches[] = {{1.0, kImportWaits[0]}, {1.0, kImportWaits[1]}};
 constexpr Search kBatchSearches[] = {{0.1, kImportWaits[0]}, {0.1, kImportWaits[1]}};
 // Strips buy bytes with cycles: for different prices of a byte, never more bytes than without them.
 constexpr Search kStripSearches[] = {{1.0, kImportWaits[0], true}, {0.3, kImportWaits[0], true}};
 constexpr double kFewBytes = 1.05;  // of the compulsory ones, from which strips are tried
 
-// Placements that are tried, and where searches begin; those of a batch fill the SRAM, where they cost room.
+// Placements that are tried. Searches begin with each of the maps'; those of a batch, where the SRAM is full, with
+// none, because they cost room.
 constexpr BankChoice kBankChoices[] = {BankChoice::any, BankChoice::emptier, BankChoice::rested};
-constexpr std::int64_t kLineBanks[] = {0, 1, 4}, kMapBanks[] = {1, 4, 8};
+constexpr std::int64_t kLineBanks[] = {0, 1, 4}, kMapBanks[] = {0, 1, 4, 8};
 constexpr std::int64_t kFirstLineBanks = 4;
 
-constexpr int kMostApart = 3;      // times that groups are taken apart
-constexpr double kClearly = 0.99;  // of the worth, from which the groups that were taken apart are not tried whole
+constexpr int kMostApart = 3;            // times that groups are taken apart
+constexpr std::size_t kMostRefined = 2;  // of what the searches find
 
-// Instructions that are written down before refinement ends: seconds, where maps find no room again and again.
+// Instructions that are written down before refinement ends: seconds, where maps find no room again and again. Of the
+// layer schedule it ends with a third of them, searches begin anew until a half.
 constexpr std::int64_t kMostWritten = 12'000'000;
 
 bool better(const Prediction& fused, const Prediction& layer) {
@@ -103,29 +108,38 @@ class Chooser {
 
   Choice fused(const Choice& layer) {
     const bool forced = options_.fusion.strips > 0;
-    Choice best = searched(layer);
-    Choice apart = best;
-    for (int i = 0; !forced && i < kMostApart && take_apart(apart, layer); ++i) continue;
-    const bool taken = !apart.options.fusion.alone.empty();
-    if (!taken || worth(*apart.prediction) >= kClearly * worth(*best.prediction)) refine(best);
-    if (taken) {
-      refine(apart);
-      if (worth(*apart.prediction) < worth(*best.prediction)) best = apart;
+    std::vector<Choice> starts;
+    for (const std::int64_t banks : kMapBanks) {
+      if (!starts.empty() && (batch_ || predictor_.written() > kMostWritten / 2)) break;
+      const Choice whole = searched(layer, banks);
+      if (!whole.prediction) continue;
+      starts.push_back(whole);
+      Choice apart = whole;
+      for (int i = 0; !forced && i < kMostApart && take_apart(apart, layer); ++i) continue;
+      if (!apart.options.fusion.alone.empty()) starts.push_back(apart);
+    }
+    std::stable_sort(starts.begin(), starts.end(),
+                     [&](const Choice& a, const Choice& b) { return worth(*a.prediction) < worth(*b.prediction); });
+    if (starts.size() > kMostRefined) starts.resize(kMostRefined);
+    Choice best;
+    for (Choice& start : starts) {
+      refine(start);
+      if (!best.prediction || worth(*start.prediction) < worth(*best.prediction)) best = start;
     }
     if (!forced && best.prediction && layer.prediction && !better(*best.prediction, *layer.prediction)) return {};
     return best;
   }
 
-  /// The best of the searches.
-  Choice searched(const Choice& layer) {
+  /// The best of the searches with rows of maps over so many banks.
+  Choice searched(const Choice& layer, std::int64_t map_banks) {
     Choice best;
     double most_bytes = 0;  // 0: any
     const auto attempt = [&](const Search& search) {
       Choice next{first_options(), std::nullopt, std::nullopt};
+      next.options.placement.map_banks = map_banks;
       next.options.fusion.byte_share = search.share * options_.fusion.byte_share;
       next.options.fusion.import_wait = search.wait;
       next.options.fusion.cut_columns = search.strips;
-      next.options.few_instructions = search.few_instructions;
       next.prediction = predictor_.predict(next.options);
       if (!next.prediction || (most_bytes > 0 && next.prediction->bytes > most_bytes)) return;
       if (!best.prediction || worth(*next.prediction) < worth(*best.prediction)) best = next;
@@ -165,8 +179,6 @@ class Chooser {
     if (choice.options.copies) turn(choice, [](ScheduleOptions& o) { o.copies = false; });
     if (choice.options.halved && !batch_) turn(choice, [](ScheduleOptions& o) { o.halved = false; });
     turn(choice, [](ScheduleOptions& o) { o.short_neighbours = false; });
-    // Few instructions where their bytes are worth more than the cycles that finer tiles save.
-    turn(choice, [](ScheduleOptions& o) { o.few_instructions = !o.few_instructions; });
     place(choice);
     // In other places copies may pay.
     turn(choice, [](ScheduleOptions& o) { o.copies = !o.copies; });
@@ -192,7 +204,7 @@ class Chooser {
   /// Takes the change if the whole gains by it.
   template <typename Change>
   bool turn(Choice& choice, Change change) {
-    if (predictor_.written() > (choice.options.fused ? kMostWritten : kMostWritten / 2)) return false;
+    if (predictor_.written() > (choice.options.fused ? kMostWritten : kMostWritten / 3)) return false;
     Choice next{choice.options, std::nullopt, std::nullopt};
     change(next.options);
     if (!predictor_.is_new(next.options)) return false;
@@ -211,7 +223,9 @@ class Chooser {
       if (!choice.wide_cycles) choice.wide_cycles = predictor_.wide_cycles(choice.options);
       return *choice.wide_cycles;
     };
-    return gain + kWideShare * (wide(from) - wide(to)) > 0;
+    const double won = wide(from) - wide(to);
+    const bool alike = std::abs(won) < kClearlyWider * wide(from);
+    return gain + (alike && to.prediction->bytes != from.prediction->bytes ? 0 : kWideShare * won) > 0;
   }
 
   Predictor predictor_;

@@ -9,8 +9,9 @@
 namespace tessera::compiler {
 namespace {
 
-constexpr std::int64_t kCopyPart = 32;   // of the SRAM that weights take of which each engine has a copy
-constexpr double kWeightsMeeting = 0.4;  // of the cycles of engines by rows: lines of weights from which copies pay
+constexpr std::int64_t kCopyPart = 32;    // of the SRAM that weights take of which each engine has a copy
+constexpr double kWeightsMeeting = 0.4;   // of the cycles of engines by rows: lines of weights from which copies pay
+constexpr double kWeightsRefused = 0.15;  // of the lines of weights that both read: a cycle in which one waits
 
 }  // namespace
 
@@ -73,24 +74,37 @@ std::vector<EnginePiece> engine_pieces(const Layer& layer, const Tile& tile, Eng
 
 namespace {
 
-/// The engines' pieces of the tile are the two halves of the map, which share no bank (map_order.hpp).
-bool halves(const Layer& layer, const Tile& tile, EngineSplit split, const MapOrder& order) {
-  if (order.half_lines == 0 || tile.rows.count() < layer.out.h) return false;
-  return order.rows_outside ? by_rows(split) : split == EngineSplit::channels && tile.channels.count() == layer.out.c;
+MapOrder order_of(const LayerGraph& graph, int root, MapsLie maps, const isa::ChipConfig& chip) {
+  return map_order(graph, root, maps == MapsLie::halved, graph.placement.map_banks, chip);
 }
 
-bool read_apart(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split,
+/// The engines' pieces of the tile are two halves of the map that share no bank (map_order.hpp), or that engines which
+/// go through them side by side never meet in: rows that are half the map apart lie more than a bank apart.
+bool halves(const Layer& layer, const Tile& tile, EngineSplit split, const MapOrder& order, std::int64_t rows,
+            const isa::ChipConfig& chip) {
+  if (tile.rows.count() < layer.out.h) return false;
+  if (order.rows_outside) {
+    const std::int64_t bank_lines = chip.sram.size_bytes / chip.sram.line_bytes;
+    return by_rows(split) && (order.half_lines > 0 || rows / 2 * order.row_lines > bank_lines);
+  }
+  return order.half_lines > 0 && split == EngineSplit::channels && tile.channels.count() == layer.out.c;
+}
+
+bool read_apart(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split, MapsLie maps,
                 const isa::ChipConfig& chip) {
-  const MapOrder order = map_order(graph, graph.values[static_cast<std::size_t>(layer.inputs[0])].root, chip);
+  if (maps == MapsLie::elsewhere) return false;
+  const MapOrder order = order_of(graph, graph.values[static_cast<std::size_t>(layer.inputs[0])].root, maps, chip);
   if (!order.rows_outside && layer.mode != isa::ConvMode::depthwise) return false;
-  return halves(layer, tile, split, order);
+  return halves(layer, tile, split, order, layer.in.h, chip);
 }
 
-/// Lines that the engines write to banks that both write; 0: to other banks.
+/// Lines that the engines write to banks that both write; 0: to other banks, or nobody knows.
 std::int64_t written_together(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split,
-                              const isa::ChipConfig& chip) {
-  if (tile.rows.count() < layer.out.h || halves(layer, tile, split, map_order(graph, layer.output_root, chip)))
-    return 0;
+                              MapsLie maps, const isa::ChipConfig& chip) {
+  if (maps == MapsLie::elsewhere || tile.rows.count() < layer.out.h) return 0;
+  const MapOrder order = order_of(graph, layer.output_root, maps, chip);
+  if (maps == MapsLie::whole && !order.rows_outside) return 0;
+  if (halves(layer, tile, split, order, layer.out.h, chip)) return 0;
   const semantics::MapLayout map = semantics::map_layout(tile.channels.count(), layer.out.h, layer.out.w, chip);
   return map.blocks * map.block_lines();
 }
@@ -98,10 +112,9 @@ std::int64_t written_together(const Layer& layer, const LayerGraph& graph, const
 }  // namespace
 
 /// Engines that share a tile meet in the banks of what both read: by channels the rows of the input, by rows those
-/// and the weights, by images the weights. One line a cycle is all that a bank gives. `halved`: unless they have
-/// halves.
+/// and the weights, by images the weights. One line a cycle is all that a bank gives.
 double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split, UnitCost& cost,
-                    bool halved) {
+                    MapsLie maps) {
   Cycles longest = 0, sum = 0;
   ConvPorts together;
   const std::vector<EnginePiece> pieces = engine_pieces(layer, tile, split, cost.chip());
@@ -124,14 +137,12 @@ double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& til
     }
     return cycles * image_share(layer, cost.chip());
   }
-  if (pieces.size() > 1 && !(halved && read_apart(layer, graph, tile, split, cost.chip())))
-    longest = std::max<Cycles>(longest, static_cast<Cycles>(together.window_lines));
-  if (pieces.size() > 1 && halved)
-    longest = std::max<Cycles>(longest, static_cast<Cycles>(written_together(layer, graph, tile, split, cost.chip())));
-  if (pieces.size() > 1 && split == EngineSplit::rows) {
-    longest = std::max<Cycles>(longest, static_cast<Cycles>(together.weight_lines));
-  }
-  return static_cast<double>(longest);
+  if (pieces.size() < 2) return static_cast<double>(longest);
+  if (!read_apart(layer, graph, tile, split, maps, cost.chip()))
+    longest = std::max(longest, static_cast<Cycles>(together.window_lines));
+  longest = std::max(longest, static_cast<Cycles>(written_together(layer, graph, tile, split, maps, cost.chip())));
+  const auto weights = static_cast<double>(split == EngineSplit::rows ? together.weight_lines : 0);
+  return std::max(static_cast<double>(longest) + kWeightsRefused * weights, weights);
 }
 
 namespace {
@@ -158,10 +169,10 @@ bool weights_meet(const Layer& layer, const LayerGraph& graph, const Tile& tile,
 }  // namespace
 
 SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, bool images, UnitCost& cost,
-                       bool halved) {
+                       MapsLie maps) {
   SplitChoice best{EngineSplit::none, kNoPlan};
   const auto consider = [&](EngineSplit split, double meeting) {
-    const double cycles = split_cycles(layer, graph, tile, split, cost, halved);
+    const double cycles = split_cycles(layer, graph, tile, split, cost, maps);
     if (meeting * cycles < best.cycles) best = {split, cycles};
   };
   if (images && layer.out.n > 1 && cost.chip().conv.engines > 1) {
@@ -170,13 +181,10 @@ SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& 
     consider(EngineSplit::crossed, 1.0);
   }
   consider(EngineSplit::none, 1.0);
-  const bool apart = halved && read_apart(layer, graph, tile, EngineSplit::rows, cost.chip());
-  consider(EngineSplit::rows, apart ? 1.0 : kRowsMeeting);
+  const bool apart = read_apart(layer, graph, tile, EngineSplit::rows, maps, cost.chip());
+  const bool copy = graph.copies && can_copy(layer, cost.chip()) && weights_meet(layer, graph, tile, cost);
+  consider(copy ? EngineSplit::rows_copied : EngineSplit::rows, apart ? 1.0 : kRowsMeeting);
   consider(EngineSplit::channels, 1.0);
-  if (graph.copies && best.split == EngineSplit::rows && weights_meet(layer, graph, tile, cost) &&
-      can_copy(layer, cost.chip())) {
-    best = {EngineSplit::rows_copied, split_cycles(layer, graph, tile, EngineSplit::rows_copied, cost, halved)};
-  }
   return best;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "compiler/schedule/fusion_search.hpp"
 #include "compiler/schedule/import_plan.hpp"
@@ -43,7 +44,7 @@ double FusionSearch::rows_lines(int id, std::int64_t rows) const {
 /// From one row at a time on, whichever layer gains most cycles for the lines it takes makes more rows at once, until
 /// the level's part of all that can be gained is.
 const GroupPlan& FusionSearch::group_plan(int first, int end, int level, std::int64_t together, std::int64_t strips) {
-  GroupPlan& plan = group_plans_[{first, end, level, static_cast<int>(together), static_cast<int>(strips)}];
+  GroupPlan& plan = memory_.plans[{first, end, level, static_cast<int>(together), static_cast<int>(strips)}];
   if (!plan.rows.empty()) return plan;
   plan.first = first;
   plan.end = end;
@@ -139,7 +140,7 @@ std::int64_t FusionSearch::buffered_lines(const GroupPlan& plan, const GroupFact
 }
 
 const std::vector<Region>& FusionSearch::regions(const GroupPlan& plan) {
-  std::vector<Region>& known = regions_[{plan.first, plan.end, static_cast<int>(plan.cuts.columns)}];
+  std::vector<Region>& known = memory_.regions[{plan.first, plan.end, static_cast<int>(plan.cuts.columns)}];
   if (!known.empty()) return known;
   for (std::int64_t row = 0; row < plan.cuts.rows; ++row) {
     for (std::int64_t column = 0; column < plan.cuts.columns; ++column) {
@@ -159,8 +160,8 @@ FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
       plan.lead,
       static_cast<int>(plan.cuts.columns),
       static_cast<int>(std::count_if(plan.streamed.begin(), plan.streamed.end(), [](auto p) { return p > 0; }))};
-  const auto found = facts_.find(key);
-  if (found != facts_.end()) return found->second;
+  const auto found = memory_.facts.find(key);
+  if (found != memory_.facts.end()) return found->second;
   GroupFact f;
   const std::vector<bool> all(graph_.roots.size(), true);
   const std::vector<Region>& strips = regions(plan);
@@ -213,19 +214,19 @@ FusionSearch::GroupFact& FusionSearch::fact(const GroupPlan& plan) {
   }
   f.instruction_bytes *= static_cast<double>(strips.size());
   f.streamed_bytes *= static_cast<double>(strips.size());
-  return facts_.emplace(key, std::move(f)).first->second;
+  return memory_.facts.emplace(key, std::move(f)).first->second;
 }
 
 double FusionSearch::chunk_cycles(int id, const Area& area, std::int64_t together) {
   const Rows& rows = area.rows;
   const auto key = std::make_tuple(id, rows.first, rows.end, area.columns.first, area.columns.end, together);
-  const auto known = chunk_cycles_.find(key);
-  if (known != chunk_cycles_.end()) return known->second;
+  const auto known = memory_.chunk_cycles.find(key);
+  if (known != memory_.chunk_cycles.end()) return known->second;
   const Layer& l = layer(id);
   const Tile tile{0, rows, {0, l.out.c}, area.columns};
   const double cycles = l.kind == LayerKind::conv ? best_split(l, graph_, tile, together > 1, cost_).cycles
                                                   : static_cast<double>(cost_.edp(edp_geometry(l, graph_, tile)));
-  return chunk_cycles_.emplace(key, cycles + kChunkOverhead).first->second;
+  return memory_.chunk_cycles.emplace(key, cycles + kChunkOverhead).first->second;
 }
 
 /// Fewer cycles with more rows; what gains nothing is left out.
@@ -243,9 +244,22 @@ void FusionSearch::weigh_steps(int id, std::vector<ChunkRows>& choices) const {
   }
 }
 
+/// Heights to try, ascending: a third more each time, and of convolutions what fills the engines' pixel lanes too.
+std::vector<std::int64_t> FusionSearch::chunk_heights(std::int64_t height, bool conv) const {
+  std::int64_t full = chip_.conv.engines;
+  for (const isa::PixelShape& shape : chip_.conv.pixel_shapes)
+    full = std::max<std::int64_t>(full, chip_.conv.engines * shape.py);
+  std::set<std::int64_t> heights;
+  for (std::int64_t rows = 1; rows < height; rows = std::max(rows + 1, rows * 4 / 3)) {
+    heights.insert(conv && rows > full ? std::min(height, round_up(rows, full)) : rows);
+  }
+  heights.insert(height);
+  return {heights.begin(), heights.end()};
+}
+
 const std::vector<FusionSearch::ChunkRows>& FusionSearch::chunk_choices(int id, std::int64_t together,
                                                                         std::int64_t strips) {
-  std::vector<ChunkRows>& choices = chunk_choices_[std::make_tuple(id, together, strips)];
+  std::vector<ChunkRows>& choices = memory_.chunk_choices[std::make_tuple(id, together, strips)];
   if (!choices.empty()) return choices;
   const std::int64_t height = ceil_div(layer(id).out.h, chip_.cores);
   const std::int64_t width = strip_width(layer(id), strips, chip_);
@@ -258,10 +272,9 @@ const std::vector<FusionSearch::ChunkRows>& FusionSearch::chunk_choices(int id, 
     choices = {{layer(id).wished_rows, cycles(layer(id).wished_rows), 0, 0}};
     return choices;
   }
-  for (std::int64_t rows = 1;; rows = std::min(height, std::max(rows + 1, rows * 4 / 3))) {
+  for (const std::int64_t rows : chunk_heights(height, layer(id).kind == LayerKind::conv)) {
     const double now = cycles(rows);
     if (choices.empty() || now < kLeastGain * choices.back().cycles) choices.push_back({rows, now, 0, 0});
-    if (rows == height) break;
   }
   weigh_steps(id, choices);
   return choices;

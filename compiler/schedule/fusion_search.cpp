@@ -22,9 +22,9 @@ bool contains(const std::vector<int>& sorted, int value) {
 
 }  // namespace
 
-FusionSearch::FusionSearch(const LayerGraph& graph, const Constants& constants, UnitCost& cost,
+FusionSearch::FusionSearch(const LayerGraph& graph, const Constants& constants, UnitCost& cost, GroupMemory& memory,
                            const FusionOptions& options)
-    : graph_(graph), constants_(constants), cost_(cost), chip_(cost.chip()), options_(options) {
+    : graph_(graph), constants_(constants), cost_(cost), chip_(cost.chip()), memory_(memory), options_(options) {
   if (chip_.cores > 1) options_.whole_maps = false;  // each core has an SRAM of its own: maps pass through DRAM
   for (const Root& r : graph.roots) map_lines_.push_back(r.shape.n * buffer_lines(r, r.shape.h, chip_));
 }

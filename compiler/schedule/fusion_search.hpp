@@ -47,18 +47,8 @@ struct FusionPlan {
   std::vector<GroupPlan> groups;  // layers in none run by their layer plan
 };
 
-class FusionSearch {
- public:
-  FusionSearch(const LayerGraph& graph, const Constants& constants, UnitCost& cost, const FusionOptions& options);
-
-  /// `margin`: by layer, the part of the SRAM that is left free while it runs.
-  [[nodiscard]] FusionPlan best(std::int64_t sram_lines, const std::vector<double>& margin);
-
- private:
-  // By level: the part that is gained of the cycles that more rows at once can gain.
-  static constexpr std::array<double, 8> kGains = {1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0};
-  static constexpr std::int64_t kMostWeights = 3;  // of the SRAM, that the weights of a group are
-
+/// What is known of groups, whatever they are chosen by: of one graph, and copies of weights or none.
+struct GroupMemory {
   struct RootFact {
     int root = -1;
     std::int64_t buffer_lines = 0;
@@ -77,6 +67,39 @@ class FusionSearch {
     bool timed = false;
     double conv = 0, edp = 0;  // cycles of an image
   };
+  /// Rows that a layer makes at once, and its cycles in all then.
+  struct ChunkRows {
+    std::int64_t rows = 1;
+    double cycles = 0;
+    double gain = 0;       // cycles a line, to the next choice that gains most; 0: none
+    std::size_t next = 0;  // that one
+  };
+
+  std::map<std::array<int, 5>, GroupPlan> plans;              // first, end, level, together, strips
+  std::map<std::array<int, 3>, std::vector<Region>> regions;  // first, end, strips
+  // First, end, level, ahead, together, lead, strips, streamed layers.
+  std::map<std::array<int, 8>, GroupFact> facts;
+  // Layer, rows, columns, images together.
+  std::map<std::tuple<int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>, double> chunk_cycles;
+  std::map<std::tuple<int, std::int64_t, std::int64_t>, std::vector<ChunkRows>> chunk_choices;  // together, strips
+};
+
+class FusionSearch {
+ public:
+  FusionSearch(const LayerGraph& graph, const Constants& constants, UnitCost& cost, GroupMemory& memory,
+               const FusionOptions& options);
+
+  /// `margin`: by layer, the part of the SRAM that is left free while it runs.
+  [[nodiscard]] FusionPlan best(std::int64_t sram_lines, const std::vector<double>& margin);
+
+ private:
+  // By level: the part that is gained of the cycles that more rows at once can gain.
+  static constexpr std::array<double, 8> kGains = {1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0};
+  static constexpr std::int64_t kMostWeights = 3;  // of the SRAM, that the weights of a group are
+
+  using RootFact = GroupMemory::RootFact;
+  using GroupFact = GroupMemory::GroupFact;
+  using ChunkRows = GroupMemory::ChunkRows;
   struct State {
     std::vector<int> spilled;  // of the roots that live across the cut, ascending
     double cost = 0;
@@ -110,14 +133,8 @@ class FusionSearch {
   [[nodiscard]] double saved_bytes(int first, int end) const;
   GroupFact& fact(const GroupPlan& plan);
   [[nodiscard]] double chunk_cycles(int id, const Area& area, std::int64_t together);
-  /// Rows that a layer makes at once, and its cycles in all then.
-  struct ChunkRows {
-    std::int64_t rows = 1;
-    double cycles = 0;
-    double gain = 0;       // cycles a line, to the next choice that gains most; 0: none
-    std::size_t next = 0;  // that one
-  };
   void weigh_steps(int id, std::vector<ChunkRows>& choices) const;
+  [[nodiscard]] std::vector<std::int64_t> chunk_heights(std::int64_t height, bool conv) const;
   const std::vector<ChunkRows>& chunk_choices(int id, std::int64_t together, std::int64_t strips);
   [[nodiscard]] double rows_lines(int id, std::int64_t rows) const;
   double area_cycles(int id, const Area& area, std::int64_t rows, std::int64_t together);
@@ -159,18 +176,12 @@ class FusionSearch {
   const Constants& constants_;
   UnitCost& cost_;
   const isa::ChipConfig& chip_;
+  GroupMemory& memory_;
   FusionOptions options_;
-  std::vector<std::int64_t> map_lines_;                        // by root, whole
-  std::map<std::array<int, 5>, GroupPlan> group_plans_;        // first, end, level, together, strips
-  std::map<std::array<int, 3>, std::vector<Region>> regions_;  // first, end, strips
-  // First, end, level, ahead, together, lead, strips, streamed layers.
-  std::map<std::array<int, 8>, GroupFact> facts_;
+  std::vector<std::int64_t> map_lines_;                                // by root, whole
   std::map<std::pair<int, int>, std::vector<GroupPlan>> strip_plans_;  // first, end
   std::map<LayerKey, std::vector<LayerPlan>> plans_;
   std::map<int, Load> shared_loads_;
-  // Layer, rows, columns, images together.
-  std::map<std::tuple<int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>, double> chunk_cycles_;
-  std::map<std::tuple<int, std::int64_t, std::int64_t>, std::vector<ChunkRows>> chunk_choices_;  // together, strips
   std::vector<std::vector<State>> cuts_;
   std::vector<std::map<std::vector<int>, std::size_t>> offered_;  // by cut: the state with these maps in DRAM
   std::int64_t sram_lines_ = 0;

@@ -119,10 +119,9 @@ struct LayerGraph {
   std::vector<Root> roots;
   std::vector<Image> images;
   std::vector<Layer> layers;
-  bool halved = false;            // maps lie so that two engines meet in few banks (map_order.hpp)
-  bool copies = false;            // engines that take rows may have copies of the weights
-  bool short_neighbours = true;   // LayerSite::vector_neighbours
-  bool few_instructions = false;  // their bytes count where tiles are chosen
+  bool halved = false;           // maps lie so that two engines meet in few banks (map_order.hpp)
+  bool copies = false;           // engines that take rows may have copies of the weights
+  bool short_neighbours = true;  // LayerSite::vector_neighbours
   Placement placement;
   std::map<int, std::string> boundaries;  // layers that begin a section by the user's wish, and which (sections.hpp)
 };

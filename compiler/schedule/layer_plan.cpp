@@ -37,6 +37,9 @@ class Planner {
     line_pixels_ = chip_.sram.line_bytes / cb_;
     in_row_lines_ = ceil_div(layer.in.w, line_pixels_);
     out_row_lines_ = ceil_div(layer.out.w, line_pixels_);
+    for (std::size_t i = 0; i < site.input_image.size(); ++i) {
+      if (site.input_image[i] && !site.input_streamed[i]) import_cycles_ = std::max(import_cycles_, image_cycles(i));
+    }
     for (const int id : site.vector_neighbours) {
       const Layer& other = graph.layers[static_cast<std::size_t>(id)];
       vector_cycles_ += static_cast<double>(
@@ -74,12 +77,14 @@ class Planner {
         std::remove_if(out.begin(), out.end(), [&](const Candidate& c) { return c.plan.lines() > site_.sram_lines; }),
         out.end());
     const auto worth = [&](const Candidate& c) {
-      const double instructions = graph_.few_instructions ? c.plan.instruction_bytes : 0;
-      return c.plan.estimate + site_.byte_cycles * (c.plan.bytes + instructions);
+      return c.plan.estimate + site_.byte_cycles * (c.plan.bytes + c.plan.instruction_bytes);
     };
     const auto cheaper = [&](const Candidate& a, const Candidate& b) { return worth(a) < worth(b); };
     std::stable_sort(out.begin(), out.end(), cheaper);
-    const auto head = out.begin() + static_cast<std::ptrdiff_t>(std::min(kRefined, out.size()));
+    // Of whole maps the estimates know least: engines may then have halves that lie apart.
+    const auto whole = [&](const Candidate& c) { return c.plan.tile_rows == site_.rows.count(); };
+    auto head = out.begin() + static_cast<std::ptrdiff_t>(std::min(kRefined, out.size()));
+    if (site_.maps != MapsLie::elsewhere) head = std::stable_partition(head, out.end(), whole);
     if (layer_.kind == LayerKind::conv) std::for_each(out.begin(), head, [&](Candidate& c) { refine(c); });
     std::stable_sort(out.begin(), head, cheaper);
     std::vector<LayerPlan> plans;
@@ -162,12 +167,21 @@ class Planner {
     return c;
   }
 
+  /// Of LOAD and REORDER until operand i, a map that stays, has come from its image; 0: it was there before.
+  [[nodiscard]] double image_cycles(std::size_t i) const {
+    const Root& map =
+        graph_.roots[static_cast<std::size_t>(graph_.values[static_cast<std::size_t>(layer_.inputs[i])].root)];
+    if (map.first_layer < 0 || &graph_.layers[static_cast<std::size_t>(map.first_layer)] != &layer_) return 0;
+    return static_cast<double>(map.shape.n * map.shape.h) *
+           import_plan(map, !map.channels_last, chip_, cost_.dram_bytes_per_cycle()).cycles();
+  }
+
   void set_estimate(Candidate& c) const {
     const double dram = c.load + c.store;  // both share the DRAM
     if (!site_.streams()) {
       // Only constants are loaded, whatever the plan, and ahead of time: the engines' time counts, the size of the
       // first piece a little. A neighbour on another unit starts when the first tile is done.
-      c.plan.estimate = c.compute + kFirstPiece * c.load_tile + handed_over(c);
+      c.plan.estimate = std::max(c.compute, import_cycles_) + kFirstPiece * c.load_tile + handed_over(c);
     } else if (c.plan.double_buffered) {
       c.plan.estimate = std::max(c.compute, dram) + c.load_tile + c.compute_tile + c.store / c.tiles;
     } else {
@@ -191,7 +205,7 @@ class Planner {
     const Rows first_channels{site_.channels.first, std::min(site_.channels.first + tc, site_.channels.end)};
     // Engines side by side hold what belongs to their tiles at the same time.
     const bool images = !site_.streams() && c.plan.channels_outer;
-    const SplitChoice choice = best_split(layer_, graph_, {0, first_rows, first_channels}, images, cost_, site_.halved);
+    const SplitChoice choice = best_split(layer_, graph_, {0, first_rows, first_channels}, images, cost_, site_.maps);
     c.plan.split = choice.split;
     if (copies_weights(choice.split)) {
       const std::int64_t bytes =
@@ -216,7 +230,7 @@ class Planner {
   }
 
   double exact_tile(const Rows& rows, const Rows& channels, EngineSplit split) {
-    return split_cycles(layer_, graph_, {0, rows, channels}, split, cost_, site_.halved);
+    return split_cycles(layer_, graph_, {0, rows, channels}, split, cost_, site_.maps);
   }
 
   /// A Concat part that starts inside a block touches one block more.
@@ -340,6 +354,7 @@ class Planner {
   UnitCost& cost_;
   const isa::ChipConfig& chip_;
   double vector_cycles_ = 0;  // of the neighbours on EDP
+  double import_cycles_ = 0;  // of the operands' images, under which the layer may begin
   std::int64_t cb_ = 1, line_pixels_ = 1, in_row_lines_ = 1, out_row_lines_ = 1;
 };
 
@@ -362,7 +377,7 @@ LayerSite layer_site(const LayerGraph& graph, int id, const std::vector<bool>& s
   bool unknown = site.handover;  // how long a neighbour on another unit takes
   site.output_streamed = spilled[static_cast<std::size_t>(l.output_root)];
   site.output_resident = !site.output_streamed;
-  site.halved = graph.halved && !site.streams();
+  if (!site.streams()) site.maps = graph.halved ? MapsLie::halved : MapsLie::whole;
   const auto reads = [&](const Layer& reader, int root) {
     return std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](int t) { return root_of(t) == root; });
   };

@@ -16,6 +16,10 @@
 
 namespace tessera::compiler {
 
+/// How a layer's maps lie: some move through DRAM or a line buffer; all are in SRAM from its begin to its end; all are,
+/// in halves that share no bank (map_order.hpp).
+enum class MapsLie : std::uint8_t { elsewhere, whole, halved };
+
 /// What surrounds the layer: which operands move through DRAM.
 struct LayerSite {
   Rows rows, channels;  // the share of the output
@@ -28,8 +32,8 @@ struct LayerSite {
   std::int64_t row_cuts = 0;         // where rows that stay end: no tile lies on both sides
   bool output_resident = false;      // its map lies in SRAM: a tile takes no buffer of its own
   std::int64_t sram_lines = 0;       // of the core
-  bool halved = false;               // its maps lie as map_order.hpp says, in halves that share no bank
-  bool handover = false;             // a neighbour in the graph runs on another unit
+  MapsLie maps = MapsLie::elsewhere;
+  bool handover = false;  // a neighbour in the graph runs on another unit
   // Those, where all are layers on EDP beside a convolution; none: a tile counts as much as they may have left to do.
   std::vector<int> vector_neighbours;
   double byte_cycles = 0;  // what a byte of DRAM traffic counts in the ranking, beside the time it takes
@@ -114,14 +118,14 @@ struct EnginePiece {
 /// Cycles until the last engine is done with a tile, by the engine's own cost function; by images the tile's share of
 /// the time that all images take. kNoPlan: not legal.
 [[nodiscard]] double split_cycles(const Layer& layer, const LayerGraph& graph, const Tile& tile, EngineSplit split,
-                                  UnitCost& cost, bool halved = false);
+                                  UnitCost& cost, MapsLie maps = MapsLie::elsewhere);
 struct SplitChoice {
   EngineSplit split = EngineSplit::none;
   double cycles = 0;
 };
 /// `images`: the engines may have images of their own.
 [[nodiscard]] SplitChoice best_split(const Layer& layer, const LayerGraph& graph, const Tile& tile, bool images,
-                                     UnitCost& cost, bool halved = false);
+                                     UnitCost& cost, MapsLie maps = MapsLie::elsewhere);
 
 /// How the engines share all chunks of layer `id` of a group: as is best for one in the middle.
 [[nodiscard]] EngineSplit member_split(const GroupPlan& plan, const Layer& layer, const LayerGraph& graph, int id,

@@ -41,7 +41,6 @@ class Maker {
       apply_wishes(layers_, options_.wishes, chip_);
       layers_.copies = options_.copies;
       layers_.short_neighbours = options_.short_neighbours;
-      layers_.few_instructions = options_.few_instructions;
       layers_.placement = options_.placement;
       layers_.halved =
           options_.halved && chip_.cores == 1 && chip_.conv.engines == 2 && maps_leave_room(layers_, chip_);
@@ -133,7 +132,7 @@ class Maker {
     choices.fragmentation.assign(layers_.layers.size(), 0);
     choices.packed.assign(layers_.layers.size(), false);
     choices.in_place.assign(layers_.layers.size(), false);
-    if (options_.few_instructions) choices.byte_cycles = options_.fusion.byte_share / cost_.dram_bytes_per_cycle();
+    choices.byte_cycles = options_.fusion.byte_share / cost_.dram_bytes_per_cycle();
     const std::int64_t sram_bytes = chip_.sram.banks * chip_.sram.size_bytes;
     for (std::size_t r = 0; r < layers_.roots.size(); ++r) {
       if (sram_bytes_of(r) > sram_bytes || layers_.roots[r].crosses) choices.spilled[r] = true;
@@ -255,15 +254,13 @@ class Maker {
 
   /// Of this schedule's search, which is made when no other schedule made one like it.
   const FusionPlan& fusion_plan(std::optional<FusionSearch>& search, const std::vector<double>& margin) {
-    const ScheduleMemory::PlanKey key{
-        options_.fusion.key(),
-        {layers_.halved, layers_.copies, layers_.few_instructions, layers_.placement.map_banks > 0},
-        margin,
-        detours_.through_dram,
-        detours_.on_gemm};
+    const ScheduleMemory::PlanKey key{options_.fusion.key(),       {layers_.halved, layers_.copies},
+                                      layers_.placement.map_banks, margin,
+                                      detours_.through_dram,       detours_.on_gemm};
     const auto [known, fresh] = memory_.plans.emplace(key, FusionPlan{});
     if (fresh) {
-      if (!search) search.emplace(layers_, constants_, cost_, options_.fusion);
+      GroupMemory& groups = memory_.groups[{layers_.copies, detours_.through_dram, detours_.on_gemm}];
+      if (!search) search.emplace(layers_, constants_, cost_, groups, options_.fusion);
       known->second = search->best(chip_.sram.banks * (chip_.sram.size_bytes / chip_.sram.line_bytes), margin);
     }
     return known->second;

@@ -29,8 +29,7 @@ struct ScheduleOptions {
   bool nhwc_inputs = false;  // graph inputs lie as NHWC
   bool halved = true;        // engines that share a layer get halves of its maps in banks of their own (map_order.hpp)
   bool copies = true;        // engines that share a layer by rows may have copies of its weights
-  bool short_neighbours = true;   // a convolution's tiles may be large where vector work beside it is short
-  bool few_instructions = false;  // their bytes count where tiles are chosen
+  bool short_neighbours = true;  // a convolution's tiles may be large where vector work beside it is short
   Placement placement;
   Wishes wishes;
   bool fused = false;
@@ -44,11 +43,13 @@ class ScheduleMemory {
   explicit ScheduleMemory(const isa::ChipConfig& chip) : cost(chip) {}
 
   UnitCost cost;
-  /// All that a search depends on: its options, halved, copies and few_instructions, whether rows of maps lie outside,
-  /// the margins by layer, LayerDetours.
-  using PlanKey = std::tuple<decltype(FusionOptions().key()), std::array<bool, 4>, std::vector<double>,
+  /// All that a search depends on: its options, halved, copies, over how many banks rows of maps
+  /// lie, the margins by layer, LayerDetours.
+  using PlanKey = std::tuple<decltype(FusionOptions().key()), std::array<bool, 2>, std::int64_t, std::vector<double>,
                              std::set<std::string>, std::set<std::string>>;
   std::map<PlanKey, FusionPlan> plans;
+  /// By copies and LayerDetours.
+  std::map<std::tuple<bool, std::set<std::string>, std::set<std::string>>, GroupMemory> groups;
   std::int64_t written = 0;  // instructions of all walks: what the schedules have cost so far
 };
 

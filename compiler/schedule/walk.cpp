@@ -328,8 +328,11 @@ void Walk::share(int id, std::uint8_t core, const Rows& rows, const Rows& channe
   for (const int t : l.inputs) site.input_share.push_back(share_of(graph_.values[static_cast<std::size_t>(t)].root));
   site.output_share = share_of(l.output_root);
   site.row_cuts = static_cast<std::int64_t>(row_tiles(id, rows, rows.count()).size()) - 1;
-  const auto alone = [&](int t) { return !grouped(graph_.values[static_cast<std::size_t>(t)].root); };
-  site.halved = site.halved && !grouped(l.output_root) && std::all_of(l.inputs.begin(), l.inputs.end(), alone);
+  const auto in_group = [&](int t) { return grouped(graph_.values[static_cast<std::size_t>(t)].root); };
+  if (site.maps == MapsLie::halved &&
+      (grouped(l.output_root) || std::any_of(l.inputs.begin(), l.inputs.end(), in_group))) {
+    site.maps = MapsLie::whole;
+  }
   const LayerPlan plan = choose_plan(id, core, site);
 
   const std::vector<Rows> row_tiles = this->row_tiles(id, rows, plan.tile_rows);

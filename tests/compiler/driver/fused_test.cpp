@@ -81,12 +81,15 @@ TEST(Fused, ARefinedLayerScheduleIsNoWorseThanWhatWasTried) {
     ScheduleOptions options;
     options.timing_only = true;
     options.rows_stay = RowsStay::never;
+    options.placement.banks = BankChoice::emptier;
     const auto first = plain(graph, chip, options);
-    EXPECT_LE(static_cast<double>(chosen.cycles), 1.005 * static_cast<double>(first.cycles)) << seed;
+    // Each change may take half a per cent more for what it saves elsewhere.
+    EXPECT_LE(static_cast<double>(chosen.cycles), 1.01 * static_cast<double>(first.cycles)) << seed;
     EXPECT_FALSE(chosen.cycles >= first.cycles && chosen.dram_bytes > first.dram_bytes) << seed;
     options.copies = false;
     const auto without = plain(graph, chip, options);
-    EXPECT_FALSE(chosen.cycles > without.cycles && chosen.dram_bytes >= without.dram_bytes) << seed;
+    EXPECT_FALSE(chosen.cycles > without.cycles && chosen.dram_bytes >= without.dram_bytes)
+        << seed << ": " << chosen.cycles << " and " << without.cycles << " cycles";
     gains += chosen.cycles < first.cycles ? 1 : 0;
   }
   EXPECT_GT(gains, 0);
@@ -159,6 +162,28 @@ TEST(Fused, RandomGraphsInOtherPlacesComputeTheGraph) {
   EXPECT_GT(elsewhere, seeds());
 }
 
+/// Chunks of more rows than the engines' pixel lanes take at once fill them: two engines of up to 3 rows. The head of
+/// ResNet-18 on an image of 720p.
+TEST(Fused, ChunksFillThePixelLanes) {
+  const isa::ChipConfig chip = isa::load_chip("a1000");
+  QBuilder b(3);
+  int value = b.conv(b.input(1, 3, 720, 1280), 64, {7, 7, 2, 2, 1, 1, 3, 3, 3, 3});
+  value = b.max_pool(value, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1});
+  for (int i = 0; i < 2; ++i) value = b.conv(value, 64, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1});
+  b.output(value);
+  ScheduleOptions options;
+  options.fused = true;
+  options.timing_only = true;
+  int high = 0;
+  const Schedule schedule = make_schedule(b.graph, chip, options);
+  for (const LayerNote& note : schedule.notes) {
+    if (note.split == "none" || note.tile_rows <= 6) continue;
+    EXPECT_EQ(note.tile_rows % 6, 0) << note.tile_rows;
+    ++high;
+  }
+  EXPECT_GT(high, 0);
+}
+
 /// Schedules of a graph that share a memory are those that each makes by itself.
 TEST(Fused, AScheduleDoesNotDependOnThoseMadeBefore) {
   for (std::uint64_t seed = 501; seed <= 530; ++seed) {
@@ -170,7 +195,7 @@ TEST(Fused, AScheduleDoesNotDependOnThoseMadeBefore) {
       options.fused = true;
       options.copies = way != 1;
       options.halved = way != 2;
-      options.few_instructions = way == 3;
+      options.short_neighbours = way != 3;
       if (way == 4) options.fusion.alone = {0, 1};
       if (way == 5) options.placement.map_banks = 4;
       const isa::Program alone = emit(make_schedule(graph, chip, options), chip, {});

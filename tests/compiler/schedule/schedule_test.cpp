@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/schedule/constants.hpp"
+#include "compiler/schedule/conv_modes.hpp"
 #include "compiler/schedule/dma_pieces.hpp"
 #include "compiler/schedule/layer_graph.hpp"
 #include "compiler/schedule/layer_plan.hpp"
@@ -82,13 +83,65 @@ TEST(BestSplit, EnginesByRowsThatMeetInWeightsGetCopies) {
   b.output(b.conv(b.input(1, 64, 180, 320), 64, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}));
   LayerGraph graph = build_layers(b.graph, chip);
   const Tile chunk{0, {8, 16}, {0, 64}};
+  const Layer& layer = graph.layers.at(0);
+  const auto cycles = [&](EngineSplit split) { return split_cycles(layer, graph, chunk, split, cost); };
+  EXPECT_GT(cycles(EngineSplit::rows), 1.02 * cycles(EngineSplit::rows_copied)) << "they refuse each other lines";
   for (const bool copies : {false, true}) {
     graph.copies = copies;
-    const SplitChoice choice = best_split(graph.layers.at(0), graph, chunk, false, cost);
-    EXPECT_EQ(choice.split, copies ? EngineSplit::rows_copied : EngineSplit::rows);
-    const double alone = split_cycles(graph.layers.at(0), graph, chunk, EngineSplit::none, cost);
-    EXPECT_LT(choice.cycles, 0.6 * alone);
+    const SplitChoice choice = best_split(layer, graph, chunk, false, cost);
+    EXPECT_EQ(choice.split == EngineSplit::rows_copied, copies);
+    EXPECT_LT(choice.cycles, 0.6 * cycles(EngineSplit::none));
   }
+}
+
+// Rows of a map spread over banks: engines that share the whole map by rows read and write other banks, and a layer
+// that reads much for what it computes takes half as long as one engine would.
+TEST(BestSplit, EnginesByRowsMeetInNoBankOfMapsWhoseRowsLieOutside) {
+  const isa::ChipConfig chip = isa::load_chip("a1000");
+  UnitCost cost(chip);
+  QBuilder b(3);
+  b.output(b.conv(b.input(1, 256, 45, 80), 512, {1, 1, 2, 2, 1, 1, 0, 0, 0, 0}));  // as ResNet-18's downsamples
+  LayerGraph graph = build_layers(b.graph, chip);
+  const Layer& layer = graph.layers.at(0);
+  graph.copies = true;
+  const Tile whole{0, {0, 23}, {0, 512}};
+  const auto cycles = [&](EngineSplit split, MapsLie maps) {
+    return split_cycles(layer, graph, whole, split, cost, maps);
+  };
+  const double alone = cycles(EngineSplit::none, MapsLie::whole);
+  EXPECT_GT(cycles(EngineSplit::rows_copied, MapsLie::whole), 0.9 * alone) << "blocks outside: they meet in each";
+  for (const std::int64_t banks : {1, 4}) {
+    graph.placement.map_banks = banks;
+    EXPECT_LT(cycles(EngineSplit::rows_copied, MapsLie::whole), 0.55 * alone) << banks;
+    EXPECT_GT(cycles(EngineSplit::rows_copied, MapsLie::elsewhere), 0.9 * alone) << "a line buffer, or through DRAM";
+    EXPECT_EQ(best_split(layer, graph, whole, false, cost, MapsLie::whole).split, EngineSplit::rows_copied);
+  }
+  const isa::ChipConfig large = isa::load_chip("a1000", {"sram.size_bytes=1048576"});
+  UnitCost large_cost(large);
+  graph.placement.map_banks = 1;
+  EXPECT_GT(split_cycles(layer, graph, whole, EngineSplit::rows_copied, large_cost, MapsLie::whole), 0.9 * alone)
+      << "all of the map in one bank";
+}
+
+// Under an image that comes row by row the first tiles run: the whole map as one tile would wait for all of it.
+TEST(LayerPlans, TilesRunUnderTheirImage) {
+  const isa::ChipConfig chip = isa::load_chip("a1000");
+  UnitCost cost(chip);
+  QBuilder b(3);
+  b.output(b.conv(b.input(1, 3, 224, 224), 32, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}));  // MobileNetV2's first
+  LayerGraph graph = build_layers(b.graph, chip);
+  graph.halved = true;
+  choose_modes(graph, cost, false);  // columns as channels
+  const Constants constants = place_constants(graph, chip);
+  const std::vector<bool> stays(graph.roots.size(), false);
+  LayerSite site = layer_site(graph, 0, stays, chip.sram.banks * chip.sram.size_bytes / chip.sram.line_bytes);
+  ASSERT_TRUE(site.handover);
+  const LayerPlan under = layer_plans(graph.layers[0], graph, constants.layers[0], site, cost).front();
+  EXPECT_LE(under.tile_rows, 112 / 4);
+  site.input_image.assign(1, false);
+  site.handover = false;
+  EXPECT_EQ(layer_plans(graph.layers[0], graph, constants.layers[0], site, cost).front().tile_rows, 112)
+      << "what is there already";
 }
 
 // Crossed, each engine waits with its second part until the other is done with it: uneven parts cost twice the longer.
