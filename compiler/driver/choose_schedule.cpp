@@ -87,7 +87,7 @@ class Chooser {
  private:
   [[nodiscard]] double worth(const Prediction& p) const { return p.cycles + byte_cycles_ * p.bytes; }
 
-  /// Where refinement begins.
+  /// Of the first schedules.
   [[nodiscard]] ScheduleOptions first_options() const {
     ScheduleOptions options = options_;
     options.rows_stay = RowsStay::never;
@@ -108,26 +108,32 @@ class Chooser {
 
   Choice fused(const Choice& layer) {
     const bool forced = options_.fusion.strips > 0;
-    std::vector<Choice> starts;
-    for (const std::int64_t banks : kMapBanks) {
-      if (!starts.empty() && (batch_ || predictor_.written() > kMostWritten / 2)) break;
-      const Choice whole = searched(layer, banks);
-      if (!whole.prediction) continue;
-      starts.push_back(whole);
-      Choice apart = whole;
-      for (int i = 0; !forced && i < kMostApart && take_apart(apart, layer); ++i) continue;
-      if (!apart.options.fusion.alone.empty()) starts.push_back(apart);
-    }
-    std::stable_sort(starts.begin(), starts.end(),
-                     [&](const Choice& a, const Choice& b) { return worth(*a.prediction) < worth(*b.prediction); });
-    if (starts.size() > kMostRefined) starts.resize(kMostRefined);
     Choice best;
-    for (Choice& start : starts) {
+    for (Choice& start : starts(layer, forced)) {
       refine(start);
       if (!best.prediction || worth(*start.prediction) < worth(*best.prediction)) best = start;
     }
     if (!forced && best.prediction && layer.prediction && !better(*best.prediction, *layer.prediction)) return {};
     return best;
+  }
+
+  /// Where refinement begins: the two best of what the searches find for each way that rows of maps may lie, and of the
+  /// same with groups taken apart.
+  std::vector<Choice> starts(const Choice& layer, bool forced) {
+    std::vector<Choice> found;
+    for (const std::int64_t banks : kMapBanks) {
+      if (banks > kMapBanks[0] && (batch_ || predictor_.written() > kMostWritten / 2)) break;
+      const Choice whole = searched(layer, banks);
+      if (!whole.prediction) continue;
+      found.push_back(whole);
+      Choice apart = whole;
+      for (int i = 0; !forced && i < kMostApart && take_apart(apart, layer); ++i) continue;
+      if (!apart.options.fusion.alone.empty()) found.push_back(apart);
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [&](const Choice& a, const Choice& b) { return worth(*a.prediction) < worth(*b.prediction); });
+    if (found.size() > kMostRefined) found.resize(kMostRefined);
+    return found;
   }
 
   /// The best of the searches with rows of maps over so many banks.

@@ -162,20 +162,24 @@ TEST(Fused, RandomGraphsInOtherPlacesComputeTheGraph) {
   EXPECT_GT(elsewhere, seeds());
 }
 
-/// Chunks of more rows than the engines' pixel lanes take at once fill them: two engines of up to 3 rows. The head of
-/// ResNet-18 on an image of 720p.
-TEST(Fused, ChunksFillThePixelLanes) {
-  const isa::ChipConfig chip = isa::load_chip("a1000");
+/// The head of ResNet-18 on an image of 720p.
+QGraph head_of_resnet18() {
   QBuilder b(3);
   int value = b.conv(b.input(1, 3, 720, 1280), 64, {7, 7, 2, 2, 1, 1, 3, 3, 3, 3});
   value = b.max_pool(value, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1});
   for (int i = 0; i < 2; ++i) value = b.conv(value, 64, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1});
   b.output(value);
+  return b.graph;
+}
+
+/// Chunks of more rows than the engines' pixel lanes take at once fill them: two engines of up to 3 rows.
+TEST(Fused, ChunksFillThePixelLanes) {
+  const isa::ChipConfig chip = isa::load_chip("a1000");
   ScheduleOptions options;
   options.fused = true;
   options.timing_only = true;
   int high = 0;
-  const Schedule schedule = make_schedule(b.graph, chip, options);
+  const Schedule schedule = make_schedule(head_of_resnet18(), chip, options);
   for (const LayerNote& note : schedule.notes) {
     if (note.split == "none" || note.tile_rows <= 6) continue;
     EXPECT_EQ(note.tile_rows % 6, 0) << note.tile_rows;
@@ -184,23 +188,29 @@ TEST(Fused, ChunksFillThePixelLanes) {
   EXPECT_GT(high, 0);
 }
 
+void expect_alike_in_one_memory(const QGraph& graph, const isa::ChipConfig& chip, std::uint64_t seed) {
+  ScheduleMemory memory(chip);
+  for (const int way : {0, 1, 2, 3, 4, 5, 0}) {
+    ScheduleOptions options;
+    options.fused = true;
+    options.timing_only = true;
+    options.copies = way != 1;
+    options.halved = way != 2;
+    options.short_neighbours = way != 3;
+    if (way == 4) options.fusion.alone = {0, 1};
+    if (way == 5) options.placement.map_banks = 4;
+    const isa::Program alone = emit(make_schedule(graph, chip, options), chip, {});
+    EXPECT_EQ(words_of(emit(make_schedule(graph, options, memory), chip, {})), words_of(alone)) << seed << " " << way;
+  }
+}
+
 /// Schedules of a graph that share a memory are those that each makes by itself.
 TEST(Fused, AScheduleDoesNotDependOnThoseMadeBefore) {
   for (std::uint64_t seed = 501; seed <= 530; ++seed) {
-    const isa::ChipConfig chip = chip_with("tiny", 4096, 2);
-    const QGraph graph = testing::random_graph(seed, 25);
-    ScheduleMemory memory(chip);
-    for (const int way : {0, 1, 2, 3, 4, 5, 0}) {
-      ScheduleOptions options;
-      options.fused = true;
-      options.copies = way != 1;
-      options.halved = way != 2;
-      options.short_neighbours = way != 3;
-      if (way == 4) options.fusion.alone = {0, 1};
-      if (way == 5) options.placement.map_banks = 4;
-      const isa::Program alone = emit(make_schedule(graph, chip, options), chip, {});
-      EXPECT_EQ(words_of(emit(make_schedule(graph, options, memory), chip, {})), words_of(alone)) << seed << " " << way;
-    }
+    expect_alike_in_one_memory(testing::random_graph(seed, 25), chip_with("tiny", 4096, 2), seed);
+  }
+  for (const std::int64_t bank : {8192, 32768}) {  // engines by rows with copies of weights, and without
+    expect_alike_in_one_memory(head_of_resnet18(), chip_with("a1000", bank, 2), 0);
   }
 }
 
