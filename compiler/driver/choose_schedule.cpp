@@ -181,6 +181,7 @@ class Chooser {
   /// Where things lie, one wish after the other, each only where the whole gains by it.
   void refine(Choice& choice) {
     if (!choice.prediction) return;
+    if (!choice.options.fused) count_bytes_or_not(choice);
     // Copies of weights take room that buffers may want more.
     if (choice.options.copies) turn(choice, [](ScheduleOptions& o) { o.copies = false; });
     if (choice.options.halved && !batch_) turn(choice, [](ScheduleOptions& o) { o.halved = false; });
@@ -191,6 +192,14 @@ class Chooser {
     // Rows of maps that stay where there is room save bytes.
     if (options_.rows_stay == RowsStay::never) return;
     turn(choice, [&](ScheduleOptions& o) { o.rows_stay = options_.rows_stay; });
+  }
+
+  /// Layer by layer bytes cost cycles: they do not count where that is clearly faster.
+  void count_bytes_or_not(Choice& choice) {
+    Choice next{choice.options, std::nullopt, std::nullopt};
+    next.options.count_bytes = false;
+    next.prediction = predictor_.predict(next.options);
+    if (next.prediction && next.prediction->cycles < kLeastGain * choice.prediction->cycles) choice = next;
   }
 
   void place(Choice& choice) {

@@ -45,9 +45,9 @@ Predictor::Key Predictor::key_of(const ScheduleOptions& options) {
   const Placement& placement = options.placement;
   return {options.fused,
           options.fusion.key(),
-          {options.halved, options.copies, options.short_neighbours, static_cast<int>(placement.banks),
-           static_cast<int>(placement.line_banks), static_cast<int>(placement.map_banks),
-           static_cast<int>(options.rows_stay)}};
+          {options.halved, options.copies, options.short_neighbours, options.count_bytes,
+           static_cast<int>(placement.banks), static_cast<int>(placement.line_banks),
+           static_cast<int>(placement.map_banks), static_cast<int>(options.rows_stay)}};
 }
 
 }  // namespace tessera::compiler

@@ -43,7 +43,7 @@ class Predictor {
   [[nodiscard]] double dram_bytes_per_cycle() const { return memory_.cost.dram_bytes_per_cycle(); }
 
  private:
-  using Key = std::tuple<bool, decltype(FusionOptions().key()), std::array<int, 7>>;
+  using Key = std::tuple<bool, decltype(FusionOptions().key()), std::array<int, 8>>;
   [[nodiscard]] static Key key_of(const ScheduleOptions& options);
 
   const QGraph& graph_;

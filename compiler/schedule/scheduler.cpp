@@ -132,7 +132,7 @@ class Maker {
     choices.fragmentation.assign(layers_.layers.size(), 0);
     choices.packed.assign(layers_.layers.size(), false);
     choices.in_place.assign(layers_.layers.size(), false);
-    choices.byte_cycles = options_.fusion.byte_share / cost_.dram_bytes_per_cycle();
+    if (options_.count_bytes) choices.byte_cycles = options_.fusion.byte_share / cost_.dram_bytes_per_cycle();
     const std::int64_t sram_bytes = chip_.sram.banks * chip_.sram.size_bytes;
     for (std::size_t r = 0; r < layers_.roots.size(); ++r) {
       if (sram_bytes_of(r) > sram_bytes || layers_.roots[r].crosses) choices.spilled[r] = true;

@@ -30,6 +30,7 @@ struct ScheduleOptions {
   bool halved = true;        // engines that share a layer get halves of its maps in banks of their own (map_order.hpp)
   bool copies = true;        // engines that share a layer by rows may have copies of its weights
   bool short_neighbours = true;  // a convolution's tiles may be large where vector work beside it is short
+  bool count_bytes = true;       // of DRAM, where tiles of the layer schedule are chosen
   Placement placement;
   Wishes wishes;
   bool fused = false;
