@@ -102,6 +102,7 @@ class Chooser {
     choice.options.fused = false;
     choice.options.placement.line_banks = 0;
     choice.prediction = predictor_.predict(choice.options);
+    count_bytes_or_not(choice);
     refine(choice);
     return choice;
   }
@@ -181,7 +182,6 @@ class Chooser {
   /// Where things lie, one wish after the other, each only where the whole gains by it.
   void refine(Choice& choice) {
     if (!choice.prediction) return;
-    if (!choice.options.fused) count_bytes_or_not(choice);
     // Copies of weights take room that buffers may want more.
     if (choice.options.copies) turn(choice, [](ScheduleOptions& o) { o.copies = false; });
     if (choice.options.halved && !batch_) turn(choice, [](ScheduleOptions& o) { o.halved = false; });
@@ -194,12 +194,13 @@ class Chooser {
     turn(choice, [&](ScheduleOptions& o) { o.rows_stay = options_.rows_stay; });
   }
 
-  /// Layer by layer bytes cost cycles: they do not count where that is clearly faster.
+  /// Layer by layer bytes cost cycles: they do not count where that is clearly faster, or fits at all.
   void count_bytes_or_not(Choice& choice) {
     Choice next{choice.options, std::nullopt, std::nullopt};
     next.options.count_bytes = false;
     next.prediction = predictor_.predict(next.options);
-    if (next.prediction && next.prediction->cycles < kLeastGain * choice.prediction->cycles) choice = next;
+    if (!next.prediction) return;
+    if (!choice.prediction || next.prediction->cycles < kLeastGain * choice.prediction->cycles) choice = next;
   }
 
   void place(Choice& choice) {

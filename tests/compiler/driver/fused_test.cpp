@@ -101,6 +101,32 @@ TEST(Fused, ARefinedLayerScheduleIsNoWorseThanWhatWasTried) {
   EXPECT_GT(faster, 0) << "where bytes do not count";
 }
 
+/// What finds room with tiles of fewer cycles or with tiles of fewer bytes is not refused.
+TEST(Fused, ALayerScheduleFitsIfOneThatWasTriedDoes) {
+  const auto fits = [](const QGraph& graph, const isa::ChipConfig& chip, bool count_bytes) {
+    ScheduleOptions options;
+    options.timing_only = true;
+    options.rows_stay = RowsStay::never;
+    options.placement.banks = BankChoice::emptier;
+    options.count_bytes = count_bytes;
+    try {
+      return !make_schedule(graph, chip, options).notes.empty();
+    } catch (const UserError&) {
+      return false;
+    }
+  };
+  int narrow = 0;
+  for (std::uint64_t seed = 2201; seed <= 2400; ++seed) {
+    const isa::ChipConfig chip = chip_with("micro", 128 + 32 * static_cast<std::int64_t>(seed % 29), 1);
+    const QGraph graph = testing::random_graph(seed, 17);
+    const bool fast = fits(graph, chip, false);
+    if (fits(graph, chip, true) || !fast) continue;
+    EXPECT_NO_THROW(static_cast<void>(compiled(graph, chip, ScheduleKind::layer, true))) << seed;
+    ++narrow;
+  }
+  EXPECT_GT(narrow, 0);
+}
+
 /// Rows of maps stay wherever they find room, whether or not the driver would want it.
 TEST(Fused, RandomGraphsWithRowsThatStayComputeTheGraph) {
   std::uint64_t ran = 0, with_rows = 0;
