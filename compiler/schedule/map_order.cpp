@@ -74,8 +74,4 @@ MapOrder map_order(const LayerGraph& graph, int index, bool halved, std::int64_t
   return order;
 }
 
-MapOrder map_order(const LayerGraph& graph, int root, const isa::ChipConfig& chip) {
-  return map_order(graph, root, graph.halved, graph.placement.map_banks, chip);
-}
-
 }  // namespace tessera::compiler

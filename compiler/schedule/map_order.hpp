@@ -30,8 +30,6 @@ struct MapOrder {
 /// Of an image of the root: rows spread over `banks` banks (Placement), in halves if wished.
 [[nodiscard]] MapOrder map_order(const LayerGraph& graph, int root, bool halved, std::int64_t banks,
                                  const isa::ChipConfig& chip);
-/// As the graph wishes.
-[[nodiscard]] MapOrder map_order(const LayerGraph& graph, int root, const isa::ChipConfig& chip);
 
 /// Of `rows` rows of so many columns of the root, one image, spread over `banks` banks (Placement); rows too long for
 /// an instruction's pitch lie block by block.
