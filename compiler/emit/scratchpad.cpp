@@ -9,6 +9,7 @@
 #include "hw/models/edp/plan.hpp"
 #include "hw/models/gemm/plan.hpp"
 #include "hw/models/reorder/plan.hpp"
+#include "isa/semantics/layout.hpp"
 
 namespace tessera::compiler {
 namespace {
@@ -30,9 +31,8 @@ std::array<hw::RigidUnit, sizeof...(I)> units_of(const hw::SramGeometry& geometr
 
 Scratchpad::Scratchpad(const isa::ChipConfig& chip)
     : chip_(chip),
-      units_(units_of(
-          {chip.sram.line_bytes, chip.sram.size_bytes / chip.sram.line_bytes, static_cast<int>(chip.sram.banks)},
-          std::make_index_sequence<hw::kSramPorts>())) {}
+      units_(units_of({chip.sram.line_bytes, semantics::bank_lines(chip), static_cast<int>(chip.sram.banks)},
+                      std::make_index_sequence<hw::kSramPorts>())) {}
 
 void Scratchpad::start(int queue, Cycles n, const isa::Body& work) {
   units_[static_cast<std::size_t>(queue)].start(n, make_plan(work, chip_));

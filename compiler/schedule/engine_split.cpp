@@ -84,7 +84,7 @@ bool halves(const Layer& layer, const Tile& tile, EngineSplit split, const MapOr
             const isa::ChipConfig& chip) {
   if (tile.rows.count() < layer.out.h) return false;
   if (order.rows_outside) {
-    const std::int64_t bank_lines = chip.sram.size_bytes / chip.sram.line_bytes;
+    const std::int64_t bank_lines = semantics::bank_lines(chip);
     return by_rows(split) && (order.half_lines > 0 || rows / 2 * order.row_lines > bank_lines);
   }
   return order.half_lines > 0 && split == EngineSplit::channels && tile.channels.count() == layer.out.c;

@@ -177,7 +177,7 @@ const std::vector<LayerPlan>& FusionSearch::plans(int id, const std::vector<bool
   key.push_back(spilled[static_cast<std::size_t>(l.output_root)]);
   const auto found = plans_.find({id, key});
   if (found != plans_.end()) return found->second;
-  LayerSite site = layer_site(graph_, id, spilled, chip_.sram.banks * chip_.sram.size_bytes / chip_.sram.line_bytes);
+  LayerSite site = layer_site(graph_, id, spilled, semantics::sram_lines(chip_));
   // A layer alone that hands all over at its end looks cheaper than the group that would hide its neighbour.
   site.vector_neighbours.clear();
   site.byte_cycles = options_.byte_share / cost_.dram_bytes_per_cycle();

@@ -65,7 +65,7 @@ Walk::Walk(const LayerGraph& graph, const Constants& constants, const WalkChoice
       chip_(cost.chip()),
       nhwc_inputs_(nhwc_inputs),
       roots_(graph.roots.size()) {
-  const std::int64_t bank_lines = chip_.sram.size_bytes / chip_.sram.line_bytes;
+  const std::int64_t bank_lines = semantics::bank_lines(chip_);
   for (std::int64_t core = 0; core < chip_.cores; ++core)
     spaces_.emplace_back(chip_.sram.banks * bank_lines, bank_lines, graph.placement.banks);
 }
@@ -243,7 +243,7 @@ void Walk::place_buffers(const GroupPlan& plan, GroupPart& part) {
         take(plan.first, part.core, uses[i].lines, low ? Fit::low : Fit::apart, "rows of " + root.name));
   }
   if (group_->images == 1 || uses.empty()) return;
-  const std::int64_t bank_lines = chip_.sram.size_bytes / chip_.sram.line_bytes;
+  const std::int64_t bank_lines = semantics::bank_lines(chip_);
   part.layout = lay_buffers(uses, trace.front, trace.tail, low ? INT64_MAX : bank_lines);
   for (std::int64_t i = 0; i < std::min(plan.together, group_->images); ++i) {
     const LineRange other = part.ranges.empty() ? LineRange{-1, 0} : part.ranges.back();

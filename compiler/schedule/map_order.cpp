@@ -22,7 +22,7 @@ semantics::MapLayout layout_of(const MapShape& shape, const isa::ChipConfig& chi
 }  // namespace
 
 bool maps_leave_room(const LayerGraph& graph, const isa::ChipConfig& chip) {
-  const std::int64_t lines = chip.sram.banks * (chip.sram.size_bytes / chip.sram.line_bytes);
+  const std::int64_t lines = semantics::sram_lines(chip);
   for (int id = 0; id < static_cast<int>(graph.layers.size()); ++id) {
     std::int64_t live = 0;
     for (const Root& root : graph.roots) {
@@ -36,7 +36,7 @@ bool maps_leave_room(const LayerGraph& graph, const isa::ChipConfig& chip) {
 }
 
 std::int64_t row_pitch(std::int64_t rows, std::int64_t row_lines, std::int64_t banks, const isa::ChipConfig& chip) {
-  const std::int64_t bank_lines = chip.sram.size_bytes / chip.sram.line_bytes;
+  const std::int64_t bank_lines = semantics::bank_lines(chip);
   const std::int64_t in_bank = std::min(ceil_div(rows, banks), bank_lines / row_lines);
   if (in_bank == 0 || banks <= 1) return row_lines;
   return std::max(row_lines, std::min(bank_lines / in_bank, kMostPitch));

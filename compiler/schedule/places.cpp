@@ -5,6 +5,7 @@
 #include "compiler/schedule/walk.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
+#include "isa/semantics/layout.hpp"
 
 namespace tessera::compiler {
 
@@ -27,7 +28,7 @@ std::string Walk::import_text(int index) const {
 /// ", its rows over 4 banks" where they lie apart (Placement).
 std::string Walk::spread_text(const Root& root, std::int64_t rows, const Rows& columns, std::int64_t pitch) const {
   if (pitch <= line_order(root, rows, columns, 1, chip_).row_lines) return "";
-  const std::int64_t bank_lines = chip_.sram.size_bytes / chip_.sram.line_bytes;
+  const std::int64_t bank_lines = semantics::bank_lines(chip_);
   return detail::concat(", its rows over ", ceil_div(rows, bank_lines / pitch), " banks");
 }
 

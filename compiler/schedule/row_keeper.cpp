@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "isa/semantics/layout.hpp"
+
 namespace tessera::compiler {
 namespace {
 
@@ -50,7 +52,7 @@ class RowKeeper {
   /// The most rows that find room.
   void keep(const Map& map) {
     const Root& root = graph_.roots[static_cast<std::size_t>(map.root)];
-    const std::int64_t sram_lines = chip_.sram.banks * (chip_.sram.size_bytes / chip_.sram.line_bytes);
+    const std::int64_t sram_lines = semantics::sram_lines(chip_);
     std::vector<KeptRows> legal;
     for (std::int64_t rows = 1; rows <= root.shape.h; ++rows) {
       if (root.shape.n * buffer_lines(root, rows, chip_) > sram_lines) break;

@@ -15,6 +15,7 @@
 #include "compiler/schedule/walk.hpp"
 #include "hw/common/error.hpp"
 #include "hw/common/units.hpp"
+#include "isa/semantics/layout.hpp"
 
 namespace tessera::compiler {
 namespace {
@@ -261,7 +262,7 @@ class Maker {
     if (fresh) {
       GroupMemory& groups = memory_.groups[{layers_.copies, detours_.through_dram, detours_.on_gemm}];
       if (!search) search.emplace(layers_, constants_, cost_, groups, options_.fusion);
-      known->second = search->best(chip_.sram.banks * (chip_.sram.size_bytes / chip_.sram.line_bytes), margin);
+      known->second = search->best(semantics::sram_lines(chip_), margin);
     }
     return known->second;
   }

@@ -207,7 +207,7 @@ void Walk::place_root(int id, int index, bool leaves) {
     s.image_lines = order.lines;
     s.images = engine_images(root.shape.n, chip_);
     s.engine_lines = s.images * s.image_lines;
-    const std::int64_t bank_lines = chip_.sram.size_bytes / chip_.sram.line_bytes;
+    const std::int64_t bank_lines = semantics::bank_lines(chip_);
     if (s.images < root.shape.n && !low && !moved(index)) s.engine_lines = std::max(s.engine_lines, bank_lines);
     const std::int64_t last = (root.shape.n - 1) / s.images;  // engine
     const std::int64_t lines = last * s.engine_lines + (root.shape.n - last * s.images) * s.image_lines;

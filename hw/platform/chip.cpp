@@ -8,6 +8,7 @@
 #include "hw/models/edp/plan.hpp"
 #include "hw/models/gemm/plan.hpp"
 #include "hw/models/reorder/plan.hpp"
+#include "isa/semantics/layout.hpp"
 #include "isa/semantics/legal.hpp"
 
 namespace tessera::platform {
@@ -21,7 +22,7 @@ hw::DmaConfig dma_config(const isa::ChipConfig& chip, bool load) {
   c.outstanding = static_cast<int>(load ? chip.axi.read_outstanding : chip.axi.write_outstanding);
   c.in_flight = static_cast<int>(load ? chip.load.in_flight : chip.store.in_flight);
   c.line_bytes = chip.sram.line_bytes;
-  c.lines_per_bank = chip.sram.size_bytes / chip.sram.line_bytes;
+  c.lines_per_bank = semantics::bank_lines(chip);
   c.read_latency = chip.sram.read_latency;
   return c;
 }
@@ -31,7 +32,7 @@ hw::CpConfig cp_config(const isa::ChipConfig& chip) {
 }
 
 hw::SramGeometry geometry(const isa::ChipConfig& chip) {
-  return {chip.sram.line_bytes, chip.sram.size_bytes / chip.sram.line_bytes, static_cast<int>(chip.sram.banks)};
+  return {chip.sram.line_bytes, semantics::bank_lines(chip), static_cast<int>(chip.sram.banks)};
 }
 
 hw::MemoryConfig memory_config(const isa::ChipConfig& chip, const RunOptions& options) {

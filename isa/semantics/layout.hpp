@@ -19,6 +19,12 @@ using isa::ChipConfig;
   return chip.sram.line_bytes / chip.layout.channel_block;
 }
 
+/// Lines of an SRAM bank; of all banks of a core.
+[[nodiscard]] inline std::int64_t bank_lines(const ChipConfig& chip) {
+  return chip.sram.size_bytes / chip.sram.line_bytes;
+}
+[[nodiscard]] inline std::int64_t sram_lines(const ChipConfig& chip) { return chip.sram.banks * bank_lines(chip); }
+
 /// Rows, columns, stride ... -> output extent: floor((in + pad_before + pad_after - dilation (k - 1) - 1) / stride)
 /// + 1. 0 if the kernel does not fit.
 [[nodiscard]] std::int64_t output_extent(std::int64_t in, std::int64_t kernel, std::int64_t stride,

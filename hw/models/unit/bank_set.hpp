@@ -12,7 +12,7 @@ namespace tessera::hw {
 
 /// Banks of the lines [first, first + count).
 [[nodiscard]] inline BankMask banks_of_lines(std::int64_t first, std::int64_t count, const isa::ChipConfig& chip) {
-  const std::int64_t bank_lines = chip.sram.size_bytes / chip.sram.line_bytes;
+  const std::int64_t bank_lines = semantics::bank_lines(chip);
   const std::int64_t from = std::max<std::int64_t>(first, 0) / bank_lines;
   const std::int64_t last = std::min(first + count - 1, bank_lines * chip.sram.banks - 1);
   BankMask mask = 0;
